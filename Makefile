@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# fastwalk: from nothing to a measured kernel. `make help` lists what there is.
+
+ARCH	?= arm64
+TREE	?= patched
+export ARCH TREE V KDIR FORCE
+export CMD MODE ICOUNT SMP MEM TIMEOUT APPEND CONFIG OUT
+export BENCH METRIC VENDOR
+
+MAKEFLAGS += --no-print-directory
+Q = $(if $(filter 1,$(V)),,@)
+S = $(Q)scripts
+
+help:
+	@echo 'The two commands:'
+	@echo '  make bench                  base and patched kernel side by side  [ARCH=arm64|x86] [BENCH=quick|full] [METRIC=insns|time]'
+	@echo '  make check                  all tests'
+	@echo 'Day to day:'
+	@echo '  make run CMD="..."          boot and run a command  [ARCH=] [TREE=base|patched] [MODE=] [ICOUNT=1] [SMP=] [MEM=] [TIMEOUT=]'
+	@echo '  make tree                   build/linux-base and build/linux, one commit a patch'
+	@echo '  make refresh                write the commits of build/linux back to patches/'
+	@echo '  make kernel selftests       [ARCH=] [TREE=] [CONFIG="fragment..."]'
+	@echo '  make bench-list             the scenarios and what each one runs'
+	@echo '  make clean                  remove build/ but for what was downloaded'
+	@echo 'Everywhere: V=1 shows commands; KDIR=/path/to/linux uses that tree as the base.'
+
+packages:
+	$(S)/packages.sh fetch build boot
+
+tree:
+	$(S)/packages.sh fetch build
+	$(S)/fetch.sh
+	$(S)/tree.sh
+
+refresh:
+	$(S)/refresh.sh
+
+kernel: tree
+	$(S)/kernel.sh $(ARCH) $(TREE) $(CONFIG)
+
+selftests: tree
+	$(S)/selftests.sh $(ARCH) $(TREE)
+
+initramfs: tree
+	$(S)/selftests.sh $(ARCH) base
+	$(S)/selftests.sh $(ARCH) patched
+	$(S)/initramfs.sh $(ARCH)
+
+run: packages kernel initramfs
+	$(S)/run.sh
+
+bench bench-list check:
+	$(S)/$@.sh
+
+clean:
+	$(Q)rm -rf build/obj build/st build/initramfs build/linux build/linux.* build/linux-base build/logs
+
+.PHONY: help packages tree refresh kernel selftests initramfs run bench bench-list check clean
+.NOTPARALLEL:

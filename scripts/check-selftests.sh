@@ -1,0 +1,80 @@
+#!/bin/bash
+# check-selftests.sh ARCH: runs check.tests of one architecture on both kernels, side by side, and judges the
+# difference. One "ok", "not ok" or "ok ... # SKIP" line a test.
+# shellcheck source=scripts/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+[ $# -eq 1 ] || die "usage: check-selftests.sh arm64|x86"
+export ARCH=$1
+arch "$ARCH"
+results=$build/results/check
+mkdir -p "$results"
+
+# tests MODE: seconds<TAB>command
+tests() {
+	awk -F'|' -v arch="$ARCH" -v mode="$1" '
+		/^#/ || NF != 4 { next }
+		{ for (i = 1; i <= NF; i++) gsub(/^ +| +$/, "", $i) }
+		$1 == arch && $2 == mode { print $3 "\t" $4 }' "$root/scripts/check.tests"
+}
+
+# changed TEST: whether the patches touch the source of TEST, or add it.
+changed() {
+	! git -C "$patched_tree" diff --quiet base HEAD -- "tools/testing/selftests/kvm/$1.c" \
+		"tools/testing/selftests/kvm/lib" "tools/testing/selftests/kvm/include"
+}
+
+# guest_script MODE TREE: "end <status> <command>" says how each test ended.
+guest_script() {
+	local seconds command test dir
+	echo 'echo 64 >/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages'
+	tests "$1" | while IFS=$'\t' read -r seconds command; do
+		test=${command%% *}
+		dir=/st-base
+		! changed "$test" || dir=/st
+		printf 'echo "# %s"; timeout -k 5 %s %s/%s; echo "end $? %s"\n' "$command" "$seconds" "$dir" "$command" "$command"
+	done
+}
+
+# boot TREE MODE
+boot() {
+	CMD=$(guest_script "$2") TREE=$1 MODE=$2 SMP=2 MEM=2G TIMEOUT=1200 CONFIG='' APPEND='' ICOUNT=0 \
+		OUT="$results/$ARCH-$1-$2.out" "$root/scripts/run.sh" >/dev/null 2>"$results/$ARCH-$1-$2.err"
+}
+
+status() { awk -v c="$2" '/^end / { s = $2; sub(/^end [0-9]+ /, ""); if ($0 == c) { print s; exit } }' "$1"; }
+
+judge() {
+	local mode=$1 seconds command b p
+	tests "$mode" | while IFS=$'\t' read -r seconds command; do
+		name="$ARCH $mode: $command"
+		b=$(status "$results/$ARCH-base-$mode.out" "$command")
+		p=$(status "$results/$ARCH-patched-$mode.out" "$command")
+		case $b:$p in
+		0:0) echo "ok - $name" ;;
+		4:4) echo "ok - $name # SKIP the test skips itself on both kernels" ;;
+		4:0) echo "ok - $name" ;;
+		0:*) echo "not ok - $name (base passes, patched: ${p:-no result}; see $results/$ARCH-patched-$mode.out)" ;;
+		:*) echo "not ok - $name (no result on base; see $results/$ARCH-base-$mode.out)" ;;
+		*:0) echo "ok - $name" ;;
+		*) echo "not ok - $name (base $b, patched ${p:-no result}: fails on both; see $results/$ARCH-base-$mode.out)" ;;
+		esac
+	done
+}
+
+for mode in $modes; do
+	[ -n "$(tests "$mode")" ] || continue
+	declare -A pid=()
+	for tree in base patched; do
+		boot "$tree" "$mode" &
+		pid[$tree]=$!
+	done
+	for tree in base patched; do
+		if wait "${pid[$tree]}"; then
+			echo "ok - $ARCH $mode: $tree boots, and its log is clean"
+		else
+			echo "not ok - $ARCH $mode: $tree: $(tail -n 1 "$results/$ARCH-$tree-$mode.err")"
+		fi
+	done
+	judge "$mode"
+done

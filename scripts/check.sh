@@ -1,0 +1,128 @@
+#!/bin/bash
+# check.sh: everything that must hold before a change lands. Results: build/results/check.ktap, and a last line
+# "N passed, N failed, N skipped". PHASES="scripts patches ..." runs some of it.
+# shellcheck source=scripts/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+phases=${PHASES:-lint scripts tree tools build selftests patches}
+ktap=$build/results/check.ktap
+
+# phase NAME CMD...: keeps the "ok" and "not ok" lines of CMD; a CMD that fails outright is a failure too.
+phase() {
+	local name=$1 began=$SECONDS rc=0
+	shift
+	say CHECK "$name"
+	"$@" 2>&1 | tee "$logs/check-$name.log" | {
+		while IFS= read -r line; do
+			case $line in
+			"ok - "*) [ "${V:-0}" = 0 ] || printf '%s\n' "$line" ;;
+			*) printf '%s\n' "$line" ;;
+			esac
+		done
+	} || rc=1
+	grep -E '^(not )?ok - ' "$logs/check-$name.log" | sed "s/^\(not \)\?ok - /&$name: /" >>"$ktap.lines" || true
+	[ "$rc" -eq 0 ] || echo "not ok - $name: the phase itself failed (see $logs/check-$name.log)" >>"$ktap.lines"
+	say "" "$name in $(elapsed $((SECONDS - began)))"
+}
+
+ok() {
+	local name=$1
+	shift
+	if "$@" >"$logs/check-ok.log" 2>&1; then
+		echo "ok - $name"
+	else
+		echo "not ok - $name: $(head -n 1 "$logs/check-ok.log")"
+	fi
+}
+
+lint() {
+	cd "$root"
+	ok "shellcheck" shellcheck -x -P . scripts/*.sh tools/guest/init .ci/run arch/*/arch.conf
+	ok "no file names a mirror or a path of this machine" no_machine_names
+	ok "MAINTAINERS.snippet covers what the patches touch" maintainers
+}
+
+no_machine_names() {
+	local hits
+	# The second word is split so that this line does not find itself.
+	hits=$(git grep -nIE "https?://[a-z.]*(deb|ftp|security)\\.debian\\.""org|$root/|$HOME/" -- . || true)
+	echo "$hits"
+	[ -z "$hits" ]
+}
+
+# maintainers: every file that a patch touches matches an F: line of the snippet.
+maintainers() {
+	local covered uncovered
+	# A path that ends in a slash covers all below it; a star stands for anything but a slash.
+	covered=$(sed -n 's/^F:[[:space:]]*//p' MAINTAINERS.snippet | sed 's/\./\\./g; s/\*/[^\/]*/g; s/[^/]$/&$/; s/^/^/')
+	uncovered=$(cat patches/*/*.patch | sed -n 's|^+++ b/||p' | sort -u | grep -vE -e "$covered" || true)
+	[ -z "$uncovered" ] || {
+		printf 'no F: line for %s\n' "$uncovered"
+		return 1
+	}
+}
+
+tree() {
+	"$root/scripts/fetch.sh"
+	"$root/scripts/tree.sh"
+	cp -r "$root/patches" "$build/patches.before"
+	ok "refresh" "$root/scripts/refresh.sh"
+	ok "tree and refresh leave patches/ as it was" diff -r "$build/patches.before" "$root/patches"
+	rm -rf "$build/patches.before"
+}
+
+tools() {
+	local makefile
+	for makefile in "$root"/tools/*/Makefile; do
+		[ ! -e "$makefile" ] || make -s -C "${makefile%/*}" check
+	done
+}
+
+build_all() {
+	local arch tree
+	for arch in arm64 x86; do
+		for tree in base patched; do
+			"$root/scripts/kernel.sh" "$arch" "$tree"
+			echo "ok - kernel $arch $tree"
+		done
+		for tree in base patched; do
+			"$root/scripts/selftests.sh" "$arch" "$tree"
+			echo "ok - selftests $arch $tree"
+		done
+		"$root/scripts/initramfs.sh" "$arch"
+	done
+}
+
+selftests() {
+	"$root/scripts/check-selftests.sh" arm64
+	"$root/scripts/check-selftests.sh" x86
+}
+
+"$root/scripts/packages.sh" fetch build boot check
+take_lock
+mkdir -p "$logs" "$build/results"
+rm -f "$ktap" "$ktap.lines"
+touch "$ktap.lines"
+began=$SECONDS
+for name in $phases; do
+	case $name in
+	lint | tree | tools | selftests) phase "$name" "$name" ;;
+	scripts) phase "$name" "$root/scripts/check-scripts.sh" ;;
+	build) phase "$name" build_all ;;
+	patches) phase "$name" "$root/scripts/check-patches.sh" ;;
+	*) die "unknown phase '$name' in PHASES" ;;
+	esac
+done
+
+awk 'BEGIN { print "KTAP version 1" }
+	{ sub(/ok - /, "ok " NR " - "); line[NR] = $0 }
+	END { print "1.." NR; for (i = 1; i <= NR; i++) print line[i] }' "$ktap.lines" >"$ktap"
+rm -f "$ktap.lines"
+failed=$(grep -c '^not ok' "$ktap" || true)
+skipped=$(grep -c '# SKIP' "$ktap" || true)
+passed=$(($(grep -c '^ok' "$ktap" || true) - skipped))
+echo
+grep -E '^not ok|# SKIP' "$ktap" || true
+say RESULTS "${ktap#"$root"/} ($(elapsed $((SECONDS - began))))"
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

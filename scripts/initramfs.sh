@@ -1,0 +1,55 @@
+#!/bin/bash
+# initramfs.sh ARCH: packs busybox, /init and the guest tools, the patched tree's selftests (/st) and the base
+# tree's (/st-base) into build/initramfs/<arch>.cpio, the same for both kernels.
+# shellcheck source=scripts/lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=scripts/apt.sh
+. "$root/scripts/apt.sh"
+
+[ $# -eq 1 ] || die "usage: initramfs.sh arm64|x86"
+arch=$1
+arch "$arch"
+out=$build/initramfs/$arch.cpio
+guest=$root/tools/guest
+
+inputs=$(
+	cat "$build/st/$arch-patched/.fastwalk" "$build/st/$arch-base/.fastwalk" "$0"
+	find "$guest" -type f ! -name '*.c' -exec sha256sum {} +
+)
+[ "$(cat "$out.inputs" 2>/dev/null)" != "$inputs" ] || [ ! -f "$out" ] || exit 0
+take_lock
+
+# busybox, static, for the guest's architecture; the system's own stays as it is.
+busybox=$build/busybox/$arch/bin/busybox
+if [ ! -f "$busybox" ]; then
+	have_apt || die "no apt to get a static busybox with: put one at $busybox"
+	apt_root "$BASE_SUITE"
+	rm -rf "$build/busybox/$arch"
+	mkdir -p "$build/busybox/$arch"
+	(
+		cd "$build/busybox/$arch"
+		logged "$logs/busybox.log" apt-get download "busybox-static:$debian_arch"
+		dpkg-deb -x ./*.deb .
+	) || die "could not download busybox-static:$debian_arch"
+fi
+
+stage=$build/initramfs/$arch.stage
+rm -rf "$stage" "$out"
+mkdir -p "$stage/bin" "$stage/fw"
+cp "$busybox" "$stage/bin/"
+ln -s busybox "$stage/bin/sh"
+install -m 755 "$guest/init" "$stage/init"
+find "$guest" -type f ! -name '*.c' ! -name init -exec install -m 755 -t "$stage/fw" {} +
+cp -a "$build/st/$arch-patched" "$stage/st"
+cp -a "$build/st/$arch-base" "$stage/st-base"
+# Tests that both trees build alike are stored once.
+(cd "$stage/st-base" && find . -type f) | while read -r test; do
+	if cmp -s "$stage/st-base/$test" "$stage/st/$test"; then
+		ln -f "$stage/st/$test" "$stage/st-base/$test"
+	fi
+done
+(cd "$stage" && find . | LC_ALL=C sort | cpio --quiet -o -H newc -R 0:0) >"$out.new"
+rm -rf "$stage"
+mv "$out.new" "$out"
+printf '%s\n' "$inputs" >"$out.inputs"
+say INITRD "$arch.cpio, $(du -m "$out" | cut -f1) MiB"

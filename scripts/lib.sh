@@ -1,0 +1,125 @@
+# shellcheck shell=bash disable=SC2034 # the scripts use them
+# Sourced by every script: places, messages, the lock, logged commands.
+#
+# Messages are kbuild-style: two blanks, a short verb, what it is done to. Everything that a command prints goes to a
+# log under build/logs; V=1 shows it as well.
+
+set -eu -o pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+build=$root/build
+logs=$build/logs
+base_tree=$build/linux-base
+patched_tree=$build/linux
+export LC_ALL=C.UTF-8
+
+# shellcheck source=scripts/base.conf
+. "$root/scripts/base.conf"
+
+say() { printf '  %-8s%s\n' "$1" "$2"; }
+warn() { printf '%s: warning: %s\n' "${0##*/}" "$1" >&2; }
+die() {
+	printf '%s: error: %s\n' "${0##*/}" "$1" >&2
+	exit "${2:-1}"
+}
+
+# elapsed SECONDS: 75 -> 1:15
+elapsed() { printf '%d:%02d' $(($1 / 60)) $(($1 % 60)); }
+
+# logged LOG CMD...: runs CMD with its output in LOG. Shows a sign of life every half minute, all of it with V=1,
+# and the end of LOG if CMD fails.
+logged() {
+	local log=$1 rc=0 began=$SECONDS pid ticks=0
+	shift
+	mkdir -p "${log%/*}"
+	if [ "${V:-0}" = 1 ]; then
+		printf '+ %s\n' "$*"
+		"$@" 2>&1 | tee "$log" || return 1
+		return 0
+	fi
+	"$@" >"$log" 2>&1 9>&- &
+	pid=$!
+	while kill -0 "$pid" 2>/dev/null; do
+		sleep 0.2
+		ticks=$((ticks + 1))
+		if [ $((ticks % 150)) -eq 0 ]; then
+			printf '          %s  %s\n' "$(elapsed $((SECONDS - began)))" "$(tail -n 1 "$log" | cut -c 1-90)"
+		fi
+	done
+	wait "$pid" || rc=$?
+	if [ "$rc" -ne 0 ]; then
+		tail -n 15 "$log" >&2
+		printf '  (all of it: %s)\n' "$log" >&2
+	fi
+	return "$rc"
+}
+
+# take_lock: one run that writes to build/ at a time. Scripts that are called by a script that holds it pass through.
+take_lock() {
+	[ -z "${FASTWALK_LOCKED:-}" ] || return 0
+	mkdir -p "$build"
+	exec 9>>"$build/.lock"
+	if ! flock -n 9; then
+		die "another run is working in $build (pid $(cat "$build/.lock" 2>/dev/null)): wait for it or stop it"
+	fi
+	echo $$ >"$build/.lock"
+	export FASTWALK_LOCKED=1
+}
+
+# release_lock: for a caller that has no more to write (make run, once everything is built).
+release_lock() {
+	[ -n "${FASTWALK_LOCKED:-}" ] && [ -e /proc/self/fd/9 ] || return 0
+	exec 9>&-
+	unset FASTWALK_LOCKED
+}
+
+# need_space MIB: says so before a disk fills up rather than after.
+need_space() {
+	local free
+	mkdir -p "$build"
+	free=$(df -Pm "$build" | awk 'NR == 2 { print $4 }')
+	[ "$free" -ge "$1" ] || die "$build has $free MiB free and this step needs $1: free some space"
+}
+
+# arch ARCH: reads arch/ARCH/arch.conf, the facts about how to build for and boot one architecture.
+arch() {
+	case $1 in
+	arm64 | x86) ;;
+	*) die "unknown ARCH '$1': use arm64 or x86" ;;
+	esac
+	# shellcheck source=arch/arm64/arch.conf
+	. "$root/arch/$1/arch.conf"
+}
+
+# tree_dir TREE
+tree_dir() {
+	case $1 in
+	base) echo "$base_tree" ;;
+	patched) echo "$patched_tree" ;;
+	*) die "unknown TREE '$1': use base or patched" ;;
+	esac
+}
+
+# obj_dir ARCH TREE [FRAGMENT...]: where that kernel is built. A direct child of its source tree, because then every
+# path on the compiler's command line is relative and the same for both trees: they share what ccache holds.
+obj_dir() {
+	local obj
+	obj=$(tree_dir "$2")/.obj-$1
+	shift 2
+	printf '%s' "$obj" "${@/#/-}"
+}
+
+# patches_hash: the base and the patches as they are now; build/linux.applied keeps the one that build/linux was made of.
+patches_hash() { (cd "$root" && find patches -name '*.patch' | sort | xargs -r cat "$base_tree/.fastwalk-base" | sha256sum); }
+
+# fingerprint TREE: changes when anything in the tree that could change a build does.
+fingerprint() {
+	case $1 in
+	base) cat "$base_tree/.fastwalk-base" ;;
+	patched)
+		git -C "$patched_tree" rev-parse HEAD
+		git -C "$patched_tree" diff HEAD | sha256sum
+		git -C "$patched_tree" ls-files --others --exclude-standard
+		;;
+	esac
+}

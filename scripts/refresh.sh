@@ -1,0 +1,41 @@
+#!/bin/bash
+# refresh.sh: writes the commits of build/linux back to patches/<topic>/NNNN-*.patch, byte for byte the same for the
+# same commits. A commit without a topic note (see tree.sh) belongs to its parent's topic.
+# shellcheck source=scripts/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+take_lock
+[ -d "$patched_tree/.git" ] || die "there is no build/linux to write back: run 'make tree' first"
+cd "$patched_tree"
+[ -z "$(git status --porcelain --untracked-files=no)" ] || die "build/linux has uncommitted changes: commit them first"
+
+new=$build/patches.new
+rm -rf "$new"
+mkdir -p "$new"
+topic=
+for commit in $(git rev-list --reverse base..HEAD); do
+	topic=$(git notes --ref topic show "$commit" 2>/dev/null || echo "$topic")
+	[ -n "$topic" ] || die "the first commit has no topic: git notes --ref topic add -m NN-topic $commit"
+	mkdir -p "$new/$topic"
+	count=$(find "$new/$topic" -name '*.patch' | wc -l)
+	git -c diff.algorithm=myers -c diff.noprefix=false -c diff.mnemonicPrefix=false format-patch -q -1 -N \
+		--start-number $((count + 1)) --zero-commit --no-signature --full-index --no-renames --no-base \
+		--no-cover-letter --no-thread -o "$new/$topic" "$commit"
+done
+for dir in "$root"/patches/*/; do
+	dir=${dir%/}
+	[ ! -f "$dir/cover-letter" ] || {
+		mkdir -p "$new/${dir##*/}"
+		cp "$dir/cover-letter" "$new/${dir##*/}/"
+	}
+done
+for dir in "$new"/*/; do
+	[ -f "$dir/cover-letter" ] || warn "patches/$(basename "$dir") has no cover-letter"
+done
+rsync -rc --delete "$new/" "$root/patches/"
+rm -rf "$new"
+{
+	patches_hash
+	git rev-parse HEAD
+} >"$build/linux.applied"
+say REFRESH "$(git rev-list --count base..HEAD) patches"

@@ -1,0 +1,112 @@
+#!/bin/bash
+# run.sh: boots one kernel under QEMU, runs CMD in it, ends with CMD's status. All of it is set by variables:
+#
+#	ARCH    arm64 or x86			TREE    base or patched
+#	CMD     shell command; empty: a shell	MODE    arm64: vhe nvhe hvhe protected nested; x86: svm
+#	SMP     CPUs (2)			MEM     memory (2G)
+#	ICOUNT  1: one nanosecond of guest time is one instruction; implies SMP=1
+#	TIMEOUT seconds until the run counts as hung (300)
+#	APPEND  more kernel command line	CONFIG  the kernel's extra config fragments
+#	OUT     a file that also gets CMD's output
+#
+# Fails, with one line that says why, when CMD fails, and also when the kernel never starts, panics, hangs, comes up in
+# another mode or logs a warning. The whole console is kept under build/logs/run.
+# shellcheck source=scripts/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+ARCH=${ARCH:-arm64} TREE=${TREE:-patched} CMD=${CMD:-}
+arch "$ARCH"
+tree_dir "$TREE" >/dev/null
+MODE=${MODE:-${modes%% *}}
+case " $modes " in
+*" $MODE "*) ;;
+*) die "unknown MODE '$MODE' for $ARCH: use one of $modes" ;;
+esac
+SMP=${SMP:-2}
+[ "${ICOUNT:-0}" != 1 ] || SMP=1
+limit=${TIMEOUT:-300}
+
+# shellcheck disable=SC2086 # a list of fragments
+kernel=$(obj_dir "$ARCH" "$TREE" ${CONFIG:-})/$image
+initrd=$build/initramfs/$ARCH.cpio
+# Not for make: kernels and archives from elsewhere.
+kernel=${KERNEL:-$kernel} initrd=${INITRD:-$initrd}
+[ -f "$kernel" ] || die "there is no kernel $kernel: run 'make kernel ARCH=$ARCH TREE=$TREE' first"
+[ -f "$initrd" ] || die "there is no $initrd: run 'make initramfs ARCH=$ARCH' first"
+command -v "$qemu" >/dev/null || die "$qemu is not installed: run 'make packages'"
+
+mkdir -p "$logs/run"
+log=$logs/run/$ARCH-$TREE-$MODE-$(date +%H%M%S)-$$.log
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+args=("${machine[@]}" -m "${MEM:-2G}" -smp "$SMP" -display none -no-reboot -nodefaults -kernel "$kernel")
+[ "${ICOUNT:-0}" != 1 ] || args+=(-icount "shift=0,sleep=off")
+append="console=$console rdinit=/init panic=-1 oops=panic printk.time=1 $(mode_args "$MODE") ${APPEND:-}"
+
+if [ -z "$CMD" ]; then
+	exec "$qemu" "${args[@]}" -initrd "$initrd" -append "$append" -serial mon:stdio
+fi
+
+# The command travels in a second archive behind the first: the kernel's command line would mangle its quotes.
+nonce=$$-$RANDOM
+mkdir "$work/root"
+printf '%s\n' "$CMD" >"$work/root/cmd"
+echo "$nonce" >"$work/root/nonce"
+{
+	cat "$initrd"
+	(cd "$work/root" && printf '%s\n' cmd nonce | cpio --quiet -o -H newc)
+} >"$work/initrd"
+
+# Console lines: all into the log; between begin and end also to the user; the end mark carries CMD's status.
+follow() {
+	local line show=${V:-0} began=0
+	while IFS= read -r line || [ -n "$line" ]; do
+		line=${line%$'\r'}
+		printf '%s\n' "$line" >&3
+		case $line in
+		"fastwalk-begin $nonce") began=1 ;;
+		"fastwalk-end $nonce "*)
+			began=0
+			echo "${line##* }" >"$work/status"
+			;;
+		"["*) [ "$show" = 0 ] || printf '%s\n' "$line" ;;
+		*)
+			if [ "$began" = 1 ]; then
+				printf '%s\n' "$line"
+				[ -z "${OUT:-}" ] || printf '%s\n' "$line" >&4
+			elif [ "$show" != 0 ]; then
+				printf '%s\n' "$line"
+			fi
+			;;
+		esac
+	done
+}
+
+rc=0
+exec 3>"$log"
+[ -z "${OUT:-}" ] || exec 4>"$OUT"
+timeout --foreground -k 5 "$limit" "$qemu" "${args[@]}" -initrd "$work/initrd" -append "$append" -serial stdio \
+	</dev/null 2>&1 | follow || rc=${PIPESTATUS[0]}
+exec 3>&-
+
+fail() { die "$ARCH $TREE ($MODE): $1 (log: $log)" "${2:-1}"; }
+
+# splats: what the kernel itself complained about; test output is not prefixed with a time stamp.
+splats() {
+	grep -aE '^\[ *[0-9]+\.[0-9]+\]' "$log" | grep -aE \
+		'WARNING: |BUG: |kernel BUG at|Oops|UBSAN: |KASAN: |possible .*(locking|deadlock)|rcu: INFO: .*stall|blocked for more than|soft lockup|hyp panic|Unhandled fault' |
+		head -n 1
+}
+
+splat=$(splats || true)
+if [ ! -f "$work/status" ]; then
+	panic=$(grep -a -m1 'Kernel panic' "$log" || true)
+	[ -z "$panic" ] || fail "the kernel panicked: ${splat:-$panic}" 3
+	grep -aq 'Linux version' "$log" || fail "the kernel never started: $(tail -n 1 "$log" | cut -c 1-100)" 3
+	[ "$rc" -ne 124 ] || fail "still running after $limit s, stopped; last line: $(tail -n 1 "$log" | cut -c 1-100)" 124
+	fail "the machine stopped before the command ended" 3
+fi
+grep -aqE "$(mode_proof "$MODE")" "$log" || fail "KVM did not come up in mode $MODE" 3
+[ -z "$splat" ] || fail "the kernel complained: $splat" 3
+exit "$(cat "$work/status")"
