@@ -26,7 +26,7 @@ kmake() {
 	local arch=$1
 	shift
 	arch "$arch"
-	env CCACHE_NOHASHDIR=1 KBUILD_BUILD_TIMESTAMP=2026-01-01 make -C "$work" O="$work/.obj-$arch" ARCH="$arch" \
+	env CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1 KBUILD_BUILD_TIMESTAMP=2026-01-01 make -C "$work" O="$work/.obj-$arch" ARCH="$arch" \
 		CROSS_COMPILE="$cross" CC="$(command -v ccache) ${cross}gcc" -s -j"$(nproc)" "$@"
 }
 

@@ -100,6 +100,11 @@ echo 'build /nonesuch nonesuch-package' >>"$s/packages.list"
 expect "packages: no apt" 1 'no apt on this system' env PATH="$toy/bin" "$s/packages.sh" build
 expect "packages: names what is missing" 0 nonesuch-package sh -c "PATH='$toy/bin' '$s/packages.sh' build 2>&1 | head -n 1"
 
+printf '#!/bin/sh\necho QEMU emulator version 7.2.0\n' >"$toy/bin/qemu-system-old"
+chmod +x "$toy/bin/qemu-system-old"
+echo "old $toy/bin/qemu-system-old qemu-from-backports/backports" >>"$s/packages.list"
+expect "packages: QEMU too old" 0 qemu-from-backports sh -c "PATH='$toy/bin' '$s/packages.sh' old 2>&1 | head -n 1"
+
 # A stand-in QEMU: prints $CONSOLE, with @N@ replaced by the nonce of the run.
 cat >"$toy/bin/qemu-system-aarch64" <<-'EOF'
 	#!/bin/bash
@@ -127,5 +132,16 @@ expect "run: an oops" 3 'the kernel panicked: .*Oops' run "${boot}[    0.3] Inte
 expect "run: never starts" 3 'the kernel never started' run "EFI stub error\n"
 expect "run: stops early" 3 'stopped before the command ended' run "${boot}fastwalk-begin @N@\n"
 expect "run: hangs" 124 'still running after 1 s' run "${boot}fastwalk-begin @N@\n" TIMEOUT=1 LINGER=20
+# Ctrl-C reaches the process group; nothing may be left running.
+interrupt() {
+	CONSOLE=$boot LINGER=54321 CMD=true KERNEL=$toy/kernel INITRD=$toy/initrd PATH=$toy/bin:$PATH TIMEOUT=60 \
+		setsid bash -c "trap - INT; exec '$s/run.sh'" &
+	sleep 2
+	kill -INT -- "-$!"
+	wait "$!" || true
+	sleep 0.5
+	! pgrep -f 'sleep 54321'
+}
+expect "run: Ctrl-C leaves nothing running" 0 'interrupted: run the same command again' interrupt
 expect "run: another mode than asked for" 3 'did not come up in mode nested' run "$good" MODE=nested
 expect "run: a forged end mark" 3 'stopped before the command ended' run "${boot}fastwalk-end 1-1 0\n"

@@ -37,7 +37,8 @@ mkdir -p "$obj"
 
 kmake() {
 	# Paths and dates stay out of the objects: base and patched share what ccache holds, and so do fresh clones.
-	env CCACHE_NOHASHDIR=1 KBUILD_BUILD_TIMESTAMP=2026-01-01 KBUILD_BUILD_USER=fastwalk \
+	# ccache reads the dependency files instead of preprocessing everything twice.
+	env CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1 KBUILD_BUILD_TIMESTAMP=2026-01-01 KBUILD_BUILD_USER=fastwalk \
 		KBUILD_BUILD_HOST=fastwalk make -C "$src" O="$obj" ARCH="$arch" CROSS_COMPILE="$cross" \
 		CC="$(command -v ccache) ${cross}gcc" "$@"
 }

@@ -23,6 +23,15 @@ die() {
 	exit "${2:-1}"
 }
 
+# Ctrl-C: what runs in the background would not hear of it. The whole process group ends; stamps are written last, so
+# that a rerun trusts nothing that is half-made.
+interrupted() {
+	trap - INT TERM
+	printf '\n%s: interrupted: run the same command again to go on\n' "${0##*/}" >&2
+	kill -TERM 0
+}
+trap interrupted INT
+
 # elapsed SECONDS: 75 -> 1:15
 elapsed() { printf '%d:%02d' $(($1 / 60)) $(($1 % 60)); }
 

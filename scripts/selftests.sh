@@ -9,7 +9,8 @@ arch=$1 tree=$2
 arch "$arch"
 src=$(tree_dir "$tree")
 [ -f "$src/Makefile" ] || die "there is no $src: run 'make tree' first"
-obj=$build/obj/st-$arch-$tree
+# Inside the tree, so that ccache sees the same relative paths for both trees (see obj_dir).
+obj=$src/.obj-st-$arch
 out=$build/st/$arch-$tree
 counted="dirty_log_perf_test"
 guest=$root/tools/guest
@@ -28,7 +29,7 @@ say STEST "$arch-$tree"
 
 cc="$(command -v ccache) ${cross}gcc"
 kmake() {
-	env CCACHE_BASEDIR="$root" CCACHE_NOHASHDIR=1 make -C "$src" ARCH="$arch" CROSS_COMPILE="$cross" CC="$cc" "$@"
+	env CCACHE_BASEDIR="$root" CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1 make -C "$src" ARCH="$arch" CROSS_COMPILE="$cross" CC="$cc" "$@"
 }
 stmake() {
 	kmake -C "$src/tools/testing/selftests/kvm" OUTPUT="$obj/kvm" abs_objdir="$obj" KHDR_INCLUDES="-isystem $obj/hdr/usr/include" "$@"
