@@ -21,6 +21,8 @@ help:
 	@echo '  make tree                   build/linux-base and build/linux, one commit a patch'
 	@echo '  make refresh                write the commits of build/linux back to patches/'
 	@echo '  make kernel selftests       [ARCH=] [TREE=] [CONFIG="fragment..."]'
+	@echo '  make bench-walk             the walker alone, in user space: native times'
+	@echo '  make fuzz SECONDS=600       fuzz the walker of base against the patched one'
 	@echo '  make bench-list             the scenarios and what each one runs'
 	@echo '  make clean                  remove build/ but for what was downloaded'
 	@echo 'Everywhere: V=1 shows commands; KDIR=/path/to/linux uses that tree as the base.'
@@ -50,11 +52,18 @@ initramfs: tree
 run: packages kernel initramfs
 	$(S)/run.sh
 
-bench bench-list check:
+bench-list:
+	$(S)/bench.sh list
+
+bench check:
 	$(S)/$@.sh
+
+bench-walk fuzz: tree
+	$(S)/packages.sh harness
+	$(Q)$(MAKE) -C tools/s2walk $@
 
 clean:
 	$(Q)rm -rf build/obj build/st build/initramfs build/linux build/linux.* build/linux-base build/logs
 
-.PHONY: help packages tree refresh kernel selftests initramfs run bench bench-list check clean
+.PHONY: help packages tree refresh kernel selftests initramfs run bench bench-list bench-walk fuzz check clean
 .NOTPARALLEL:

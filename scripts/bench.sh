@@ -23,14 +23,14 @@ began=$SECONDS
 
 # scenarios: those of ARCH and BENCH, as scenario<TAB>mode<TAB>phase nth<TAB>command<TAB>published
 scenarios() {
-	awk -F'|' -v arch="$ARCH" -v bench="$BENCH" -v eager="$eager" -v mode="${modes%% *}" '
+	awk -F'|' -v arch="$ARCH" -v bench="$BENCH" -v options="$bench_options" -v mode="${modes%% *}" '
 		/^#/ || NF < 7 { next }
 		{
 			for (i = 1; i <= NF; i++) gsub(/^ +| +$/, "", $i)
 			if ($3 != "both" && $3 != arch) next
 			if ($2 == "full" && bench != "full") next
 			if ($4 == "-") $4 = mode
-			gsub(/@eager@/, eager, $6)
+			gsub(/ *@arch@/, options, $6)
 			published = "-"
 			n = split($7, p, " ")
 			for (i = 1; i <= n; i++) if (index(p[i], arch "=") == 1) published = substr(p[i], length(arch) + 2)
@@ -189,8 +189,6 @@ measure_here() {
 	mv "$results/$ARCH-$HERE.counts.new" "$results/$ARCH-$HERE.counts"
 }
 
-eager=
-[ "$ARCH" != arm64 ] || eager="-E 2M"
 if [ "${1:-}" = list ]; then
 	scenarios | awk -F'\t' '{ printf "%-20s %-8s %-10s %s\n", $1, $2, $3, $4 }'
 	exit 0

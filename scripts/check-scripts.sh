@@ -135,7 +135,7 @@ expect "run: hangs" 124 'still running after 1 s' run "${boot}fastwalk-begin @N@
 # Ctrl-C reaches the process group; nothing may be left running.
 interrupt() {
 	CONSOLE=$boot LINGER=54321 CMD=true KERNEL=$toy/kernel INITRD=$toy/initrd PATH=$toy/bin:$PATH TIMEOUT=60 \
-		setsid bash -c "trap - INT; exec '$s/run.sh'" &
+		setsid env --default-signal=INT "$s/run.sh" &
 	sleep 2
 	kill -INT -- "-$!"
 	wait "$!" || true

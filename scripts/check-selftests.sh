@@ -24,7 +24,7 @@ changed() { ! git -C "$patched_tree" diff --quiet base HEAD -- "tools/testing/se
 # guest_script MODE TREE: "end <status> <command>" says how each test ended.
 guest_script() {
 	local seconds command test dir
-	echo 'echo 64 >/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages'
+	echo 'echo 560 >/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages'
 	tests "$1" | while IFS=$'\t' read -r seconds command; do
 		test=${command%% *}
 		dir=/st-base
@@ -35,7 +35,7 @@ guest_script() {
 
 # boot TREE MODE
 boot() {
-	CMD=$(guest_script "$2") TREE=$1 MODE=$2 SMP=2 MEM=2G TIMEOUT=1200 CONFIG='' APPEND='' ICOUNT=0 \
+	CMD=$(guest_script "$2") TREE=$1 MODE=$2 SMP=2 MEM=3G TIMEOUT=1200 CONFIG='' APPEND='' ICOUNT=0 \
 		OUT="$results/$ARCH-$1-$2.out" "$root/scripts/run.sh" >/dev/null 2>"$results/$ARCH-$1-$2.err"
 }
 

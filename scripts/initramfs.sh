@@ -1,6 +1,6 @@
 #!/bin/bash
-# initramfs.sh ARCH: packs busybox, /init and the guest tools, the patched tree's selftests (/st) and the base
-# tree's (/st-base) into build/initramfs/<arch>.cpio, the same for both kernels.
+# initramfs.sh ARCH: packs busybox, /init and the guest tools, the patched tree's selftests (/st) and those of the base
+# tree that `make check` runs (/st-base) into build/initramfs/<arch>.cpio, the same for both kernels.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=scripts/apt.sh
@@ -13,7 +13,7 @@ out=$build/initramfs/$arch.cpio
 guest=$root/tools/guest
 
 inputs=$(
-	cat "$build/st/$arch-patched/.fastwalk" "$build/st/$arch-base/.fastwalk" "$0"
+	cat "$build/st/$arch-patched/.fastwalk" "$build/st/$arch-base/.fastwalk" "$root/scripts/check.tests" "$0"
 	find "$guest" -type f ! -name '*.c' -exec sha256sum {} +
 )
 [ "$(cat "$out.inputs" 2>/dev/null)" != "$inputs" ] || [ ! -f "$out" ] || exit 0
@@ -41,12 +41,9 @@ ln -s busybox "$stage/bin/sh"
 install -m 755 "$guest/init" "$stage/init"
 find "$guest" -type f ! -name '*.c' ! -name init -exec install -m 755 -t "$stage/fw" {} +
 cp -a "$build/st/$arch-patched" "$stage/st"
-cp -a "$build/st/$arch-base" "$stage/st-base"
-# Tests that both trees build alike are stored once.
-(cd "$stage/st-base" && find . -type f) | while read -r test; do
-	if cmp -s "$stage/st-base/$test" "$stage/st/$test"; then
-		ln -f "$stage/st/$test" "$stage/st-base/$test"
-	fi
+awk -F'|' '/^[^#]/ && NF == 4 { sub(/^ +/, "", $4); split($4, w, " "); print w[1] }' "$root/scripts/check.tests" |
+	sort -u | while read -r test; do
+	[ ! -f "$build/st/$arch-base/$test" ] || install -D -m 755 "$build/st/$arch-base/$test" "$stage/st-base/$test"
 done
 (cd "$stage" && find . | LC_ALL=C sort | cpio --quiet -o -H newc -R 0:0) >"$out.new"
 rm -rf "$stage"

@@ -1,0 +1,31 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# config.sh TREE: print the C macros that say which interfaces a tree has.
+set -eu
+
+header=$1/arch/arm64/include/asm/kvm_pgtable.h
+source=$1/arch/arm64/kvm/hyp/pgtable.c
+
+have() # MACRO REGEX FILE; line breaks count as spaces
+{
+	if tr '\n\t' '  ' < "$3" | grep -Eq "$2"; then
+		echo "#define $1 1"
+	fi
+}
+
+# Flags that bound the depth of a walk
+have S2W_HAVE_SKIP_LEVEL 'KVM_PGTABLE_WALK_SKIP_LEVEL0' "$header"
+# Walks, and operations built on them, that report where they stopped
+have S2W_HAVE_WALK_NEXT 'struct kvm_pgtable_walker \{[^}]*[ *]next;' "$header"
+have S2W_HAVE_RANGE_NEXT 'kvm_pgtable_stage2_unmap\([^)]*\*next\)' "$header"
+have S2W_HAVE_DESTROY_NEXT \
+	'kvm_pgtable_stage2_destroy_range\([^)]*\*next\)' "$header"
+have S2W_HAVE_SPLIT_NEXT 'kvm_pgtable_stage2_split\([^)]*\*next\)' "$header"
+# Write-protecting (and splitting for) the pages of a bitmap in one walk
+have S2W_HAVE_LOG_DIRTY 'kvm_pgtable_stage2_log_dirty\(' "$header"
+# Visits to all the entries of a last-level table at once
+have S2W_HAVE_BATCH 'KVM_PGTABLE_WALK_BATCH' "$header"
+have S2W_HAVE_GET_PAGES '\(\*get_pages\)' "$header"
+have S2W_HAVE_PUT_PAGES '\(\*put_pages\)' "$header"
+# Unmapping invalidates no more than what was cleared
+have S2W_HAVE_PRECISE_TLBI 'inval_(start|end)' "$source"

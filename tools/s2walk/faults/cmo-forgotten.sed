@@ -1,0 +1,2 @@
+# Unmapping does not clean the data cache on CPUs without FWB
+s/need_flush = !cpus_have_final_cap(ARM64_HAS_STAGE2_FWB);/need_flush = false;/

@@ -1,0 +1,2 @@
+# A walk gives up at EAGAIN even if it was told to ignore it
+s/walker->flags & KVM_PGTABLE_WALK_IGNORE_EAGAIN;/(walker->flags \& 0);/

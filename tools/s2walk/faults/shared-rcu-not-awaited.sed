@@ -1,0 +1,2 @@
+# A replaced table is freed while shared walkers may still be in it
+s/mm_ops->free_unlinked_table(childp, ctx->level)/kvm_pgtable_stage2_free_unlinked(mm_ops, childp, ctx->level)/

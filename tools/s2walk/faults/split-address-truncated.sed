@@ -1,0 +1,2 @@
+# The pages of a split lose the high bits of their address
+/^static int stage2_populate_table/,/^{/s/^{/{\n\tphys \&= GENMASK(46, 0);/

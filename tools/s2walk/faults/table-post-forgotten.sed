@@ -1,0 +1,2 @@
+# Tables at level 2 get no TABLE_POST visit
+s/if (ctx.flags & KVM_PGTABLE_WALK_TABLE_POST)/if ((ctx.flags \& KVM_PGTABLE_WALK_TABLE_POST) \&\& level != 2)/

@@ -1,0 +1,2 @@
+# Write-protecting in batches misses the last entry
+/^static void stage2_wrprotect_ptes/,/^}/s/end = ptep + nr;/end = ptep + nr - (nr > 1);/
