@@ -490,7 +490,8 @@ static bool same(const struct s2w_pair *pair, const struct s2w_op *op,
 	loads = b->loads;
 	tlbis = b->tlbis;
 	/* A callback that takes batches reads every entry itself */
-	if (op->kind == S2W_WRPROTECT)
+	if (op->kind == S2W_WRPROTECT || op->kind == S2W_UNMAP ||
+	    op->kind == S2W_FLUSH || op->kind == S2W_DESTROY)
 		loads += loads / 2;
 	/* Too large a range for base's chunks: it had no walk to resume */
 	if (b->walks == 1) {

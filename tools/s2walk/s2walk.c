@@ -84,7 +84,7 @@ static void print_unit(struct s2w_report *r, int ok, const char *text)
 		printf("#%s\n", reason + 1);
 }
 
-static void run_unit(const struct s2w_walker *w)
+static void run_unit(const struct s2w_walker *w, const char *only)
 {
 	char text[128];
 	int status;
@@ -97,7 +97,7 @@ static void run_unit(const struct s2w_walker *w)
 		struct s2w_report r = { .prefix = w->name, .print = print_unit };
 
 		limit_time(TIME_LIMIT * 3);
-		w->unit(&r);
+		w->unit(&r, only);
 		sh->report = r;
 		sh->done = true;
 		fflush(stdout);
@@ -296,7 +296,7 @@ static int replay(const char *name)
 static void usage(void)
 {
 	fprintf(stderr,
-		"usage: s2walk unit [PAIR]\n"
+		"usage: s2walk unit [PAIR [TEST]]\n"
 		"       s2walk diff [--pair PAIR] [--seed N] [--count N] [--ops N] [--no-shrink]\n"
 		"       s2walk replay FILE...\n"
 		"PAIR is one of:");
@@ -339,15 +339,15 @@ int main(int argc, char **argv)
 
 	printf("KTAP version 1\n");
 	if (!strcmp(argv[1], "unit")) {
-		if (argc > 3)
+		if (argc > 4)
 			usage();
 		if (argc > 2)
 			pair = pair_by_name(argv[2]);
 		for (i = 0; i < s2w_nr_pairs; i++) {
 			if (pair >= 0 && i != pair)
 				continue;
-			run_unit(s2w_pairs[i].base);
-			run_unit(s2w_pairs[i].patched);
+			run_unit(s2w_pairs[i].base, argc > 3 ? argv[3] : NULL);
+			run_unit(s2w_pairs[i].patched, argc > 3 ? argv[3] : NULL);
 		}
 	} else if (!strcmp(argv[1], "diff")) {
 		if (argc > 2 && !strcmp(argv[argc - 1], "--no-shrink")) {

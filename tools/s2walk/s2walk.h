@@ -96,7 +96,7 @@ struct s2w_walker {
 	void (*dump)(FILE *f);
 	const char *(*close)(void);	/* NULL or a violation */
 
-	void (*unit)(struct s2w_report *r);
+	void (*unit)(struct s2w_report *r, const char *only);
 
 	/* Benchmark build only */
 	int (*bench_reset)(unsigned int ia_bits);

@@ -1,2 +1,3 @@
 # Unmapping frees a table that the TLB may still cache
 /kvm_pte_table(ctx->old, ctx->level)) {/{n;/flush_vmid_ipa, mmu, ctx->addr/{N;s/.*/;/}}
+/^static void stage2_unmap_table/,/^}/{/kvm_call_hyp/{N;s/.*/\t(void)data;/}}

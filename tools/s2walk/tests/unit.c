@@ -781,9 +781,7 @@ static void walk_resumes(void)
 			random_range(base, &addr, &size);
 			addr = ALIGN_DOWN(addr, PG);
 			size = ALIGN(size, PG);
-			/* Batches are for chunks of whole tables */
-			compare_resumed(addr, size, random_flags() |
-					BATCH(chunk_under_test >= BLOCK && rnd(2)),
+			compare_resumed(addr, size, random_flags() | BATCH(rnd(2)),
 					&walks);
 		}
 	}
@@ -1096,7 +1094,8 @@ static void races(void)
 	u64 locked = FIELD_PREP(KVM_INVALID_PTE_TYPE_MASK,
 				KVM_INVALID_PTE_TYPE_LOCKED);
 	struct s2w_result res;
-	u64 *root = (u64 *)pgt.pgd, *entry;
+	u64 *entry = (u64 *)pgt.pgd;
+	s8 level;
 
 	lost_race("map a block", BLOCK, BLOCK, S2W_R, S2W_MAP, locked);
 	lost_race("map a page", BLOCK, PG, S2W_R, S2W_MAP, locked);
@@ -1108,10 +1107,8 @@ static void races(void)
 	lost_race("page over block", BLOCK, PG, S2W_R, S2W_MAP, locked);
 
 	/* An entry found locked is left alone */
-	entry = &root[0];
-	while (is_table(*entry, 0))
+	for (level = pgt.start_level; is_table(*entry, level); level++)
 		entry = table_of(*entry);
-	op(&res, S2W_AGE, 0, PG, 0, 0, 0);
 	*entry = locked;
 	op(&res, S2W_RELAX, 0, 0, 0, S2W_R | S2W_W | S2W_SHARED, 0);
 	CHECK(res.ret == -EAGAIN, "relax of a locked entry: %d", res.ret);
@@ -1337,13 +1334,15 @@ static const struct {
 #undef T
 };
 
-static void s2w_unit(struct s2w_report *r)
+static void s2w_unit(struct s2w_report *r, const char *only)
 {
 	const char *violation;
 	unsigned int i, c, failed;
 
 	report = r;
 	for (i = 0; i < sizeof(unit_tests) / sizeof(unit_tests[0]); i++) {
+		if (only && strcmp(only, unit_tests[i].name))
+			continue;
 		failed = r->failed;
 		for (c = 0; c < sizeof(unit_cfgs) / sizeof(unit_cfgs[0]); c++) {
 			unit_cfg = &unit_cfgs[c];
