@@ -38,13 +38,16 @@ scenarios() {
 		}' "$root/scripts/bench.scenarios"
 }
 
-# guest_script MODE DIR: runs each distinct command of MODE out of DIR and prints its output behind "run <command>".
+# guest_script MODE DIR TOOLS: runs each distinct command of MODE and prints its output behind "run <command>". Tests
+# are in DIR; "figures" and what it may be followed by are in TOOLS and DIR.
 guest_script() {
 	echo 'echo 64 >/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages'
-	scenarios | awk -F'\t' -v mode="$1" -v dir="$2" -v repeat="$repeat" '
+	scenarios | awk -F'\t' -v mode="$1" -v dir="$2" -v tools="$3" -v repeat="$repeat" '
 		$2 == mode && !seen[$4]++ {
+			command = dir "/" $4
+			if (sub(/^figures /, "", $4)) command = tools "/figures " dir "/" $4
 			for (i = 0; i < repeat; i++)
-				printf "echo \"run %s\"; %s/%s 2>&1; echo \"status $?\"\n", $4, dir, $4
+				printf "echo \"run %s\"; %s 2>&1; echo \"status $?\"\n", $4, command
 		}'
 }
 
@@ -61,7 +64,7 @@ measure_qemu() {
 	[ "$METRIC" = time ] || icount=1
 	# 1 GiB pages cannot be made later, and cost nothing where they are not used.
 	[ "$BENCH" != full ] || extra="hugepagesz=1G hugepages=2"
-	CMD=$(guest_script "$2" /st) TREE=$1 MODE=$2 ICOUNT=$icount SMP=2 MEM=$([ "$BENCH" = full ] && echo 6G || echo 2G) \
+	CMD=$(guest_script "$2" /st /fw) TREE=$1 MODE=$2 ICOUNT=$icount SMP=2 MEM=$([ "$BENCH" = full ] && echo 6G || echo 2G) \
 		APPEND="${extra:-}" TIMEOUT=$((repeat * 900)) OUT=$results/$ARCH-$1-$2.raw COUNT_ALONE=1 \
 		CONFIG='' "$root/scripts/run.sh" >/dev/null
 }
@@ -133,6 +136,7 @@ table() {
 			printf "%-22s %14s %14s %7s %10s\n", "scenario", "base", "patched", "ratio", "published" > text
 		}
 		{
+			sub(/^figures /, "", $4)
 			k = $4 SUBSEP $3
 			if (!nb[k] || !np[k]) { print "no figure for " $1 " (" $3 ")" > "/dev/stderr"; bad = 1; next }
 			sorted(b, nb, k)
@@ -184,7 +188,7 @@ measure_here() {
 	[ -w /dev/kvm ] || die "no access to /dev/kvm: HERE= measures the running kernel on real hardware"
 	"$root/scripts/selftests.sh" "$ARCH" patched
 	say BENCH "$ARCH, here, as $HERE: $(uname -r)"
-	guest_script "${modes%% *}" "$build/st/$ARCH-patched" | grep '^echo "run' | bash >"$results/$ARCH-$HERE.counts.new"
+	guest_script "${modes%% *}" "$build/st/$ARCH-patched" "$root/tools/guest" | grep '^echo "run' | bash >"$results/$ARCH-$HERE.counts.new"
 	check_counts "$results/$ARCH-$HERE.counts.new" "$HERE"
 	mv "$results/$ARCH-$HERE.counts.new" "$results/$ARCH-$HERE.counts"
 }

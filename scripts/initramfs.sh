@@ -12,6 +12,9 @@ arch "$arch"
 out=$build/initramfs/$arch.cpio
 guest=$root/tools/guest
 
+for tree in base patched; do
+	[ -f "$build/st/$arch-$tree/.fastwalk" ] || die "no selftests: run 'make selftests ARCH=$arch TREE=$tree' first"
+done
 inputs=$(
 	cat "$build/st/$arch-patched/.fastwalk" "$build/st/$arch-base/.fastwalk" "$root/scripts/check.tests" "$0"
 	find "$guest" -type f ! -name '*.c' -exec sha256sum {} +
