@@ -52,7 +52,7 @@ logged() {
 		sleep 0.2
 		ticks=$((ticks + 1))
 		if [ $((ticks % 150)) -eq 0 ]; then
-			printf '          %s  %s\n' "$(elapsed $((SECONDS - began)))" "$(tail -n 1 "$log" | cut -c 1-90)"
+			printf '          %s  %s\n' "$(elapsed $((SECONDS - began)))" "$(tail -n 1 "$log" | tr -d "\0" | cut -c 1-90)"
 		fi
 	done
 	wait "$pid" || rc=$?
