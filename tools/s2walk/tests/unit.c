@@ -1290,7 +1290,7 @@ static void hyp_map_unmap(void)
 	hyp_mm_ops.zalloc_page = no_page;
 	pgt.mm_ops = &hyp_mm_ops;
 	CHECK(!kvm_pgtable_hyp_unmap(&pgt, base + BLOCK + PG, PG), "unmap, no count");
-	CHECK(kvm_pgtable_hyp_map(&pgt, 0x1234 * BLOCK, PG, 0, PAGE_HYP) == -ENOMEM,
+	CHECK(kvm_pgtable_hyp_map(&pgt, 5 * BLOCK, PG, 0, PAGE_HYP) == -ENOMEM,
 	      "map without memory");
 	pgt.mm_ops = &mm_ops;
 }
