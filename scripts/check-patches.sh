@@ -91,6 +91,8 @@ builds() {
 		git -C "$work" checkout -q --detach "$commit"
 		name=$(git -C "$work" log -1 --format=%s)
 		for arch in arm64 x86; do
+			# Nothing to build where nothing can have changed.
+			! git -C "$work" diff --quiet "$commit^" "$commit" -- "arch/$arch" virt include || continue
 			log=$results/build-$arch.out
 			files=$(touched "$commit" "$arch")
 			# shellcheck disable=SC2086 # a list of files
