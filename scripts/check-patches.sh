@@ -78,7 +78,7 @@ builds() {
 		sparse=
 		echo "ok - sparse # SKIP $(tail -n 1 "$results/sparse.out")"
 	fi
-	logged "$logs/check-patches.log" prepare || die "the worktree for the patch-by-patch builds could not be prepared"
+	logged "$logs/bisect-prepare.log" prepare || die "the worktree for the patch-by-patch builds could not be prepared"
 	git -C "$work" checkout -q -f --detach base
 	for arch in arm64 x86; do
 		mapfile -t all < <(git -C "$work" diff --name-only base "$(git -C "$patched_tree" rev-parse HEAD)" |

@@ -20,7 +20,7 @@ phase() {
 			esac
 		done
 	} || rc=1
-	grep -E '^(not )?ok - ' "$logs/check-$name.log" | sed "s/^\(not \)\?ok - /&$name: /" >>"$ktap.lines" || true
+	grep -aE '^(not )?ok - ' "$logs/check-$name.log" | sed "s/^\(not \)\?ok - /&$name: /" >>"$ktap.lines" || true
 	[ "$rc" -eq 0 ] || echo "not ok - $name: the phase itself failed (see $logs/check-$name.log)" >>"$ktap.lines"
 	say "" "$name in $(elapsed $((SECONDS - began)))"
 }
