@@ -168,9 +168,10 @@ table() {
 
 plot() {
 	command -v gnuplot >/dev/null || return 0
-	gnuplot <<-EOF || warn "gnuplot could not draw $results/$ARCH.svg"
+	# From its folder: the plot must not carry the machine's paths.
+	(cd "$results" && gnuplot) <<-EOF || warn "gnuplot could not draw $results/$ARCH.svg"
 		set terminal svg size 900,420 dynamic background "white"
-		set output "$results/$ARCH.svg"
+		set output "$ARCH.svg"
 		set title "fastwalk, $ARCH: patched / base ($METRIC); less is better"
 		set style fill solid 0.8
 		set boxwidth 0.7
@@ -178,7 +179,7 @@ plot() {
 		set grid ytics
 		set xtics rotate by -40
 		set key off
-		plot "< awk -F'\\\\t' '\$2 == \"$METRIC\"' $1" using 0:6:xtic(1) with boxes, 1 with lines lc rgb "black"
+		plot "< awk -F'\\\\t' '\$2 == \"$METRIC\"' ${1##*/}" using 0:6:xtic(1) with boxes, 1 with lines lc rgb "black"
 	EOF
 }
 
