@@ -1,18 +1,20 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# coverage.sh DIR PGTABLE.C: after the coverage build in DIR has run, print how
-# many lines of pgtable.c each walker has executed, and which lines none has.
+# coverage.sh DIR PGTABLE.C PAIR...: after the coverage build in DIR has run,
+# print how many lines of pgtable.c each patched walker has executed, and which
+# lines none has.
 set -eu
 
 dir=$1 source=$2
+shift 2
 cd "$dir"
+rm -f ./*.gcov
 
-for gcno in walker-patched-*.gcno; do
-	name=${gcno%.gcno}
-	name=${name#walker-}
+for pair; do
+	name=patched-$pair
 	# Under another name for each walker: the source file is the same
-	gcov -o "$dir" "$gcno" > "$name.summary" 2>&1
+	gcov -o "$dir" "walker-$name.gcno" > "$name.summary" 2>&1
 	mv pgtable.c.gcov "$name.gcov"
 	grep -A1 "^File '.*/pgtable.c'" "$name.summary" |
 		sed -n "s/^Lines executed/$name: pgtable.c lines executed/p"

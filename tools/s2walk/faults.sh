@@ -41,12 +41,12 @@ for script in "$here"/faults/*.sed; do
 	fi
 	if [ "$flavour" = tsan ]; then
 		# Races are a matter of luck
-		for try in 1 2 3 4 5; do
+		for _ in 1 2 3 4 5; do
 			LD_LIBRARY_PATH=$out "$threads" > "$out/log" 2>&1 || break
 		done
 		false
 	else
-		LD_LIBRARY_PATH=$out "$s2walk" diff --pair 4k --count 60 \
+		LD_LIBRARY_PATH=$out "$s2walk" diff --pair 4k --count 40 \
 			--no-shrink > "$out/log" 2>&1 &&
 		LD_LIBRARY_PATH=$out "$s2walk" unit 4k >> "$out/log" 2>&1
 	fi

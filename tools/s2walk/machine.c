@@ -2,10 +2,10 @@
 /*
  * The machine that the walker runs on; see machine.h.
  *
- * The software TLB holds what a CPU *may* hold: before each operation, before
- * each change of a valid entry and around each invalidation, an adversarial CPU
- * walks to every "focus" address and caches both the leaf and each table entry
- * on the way there.  An entry leaves the TLB only by an invalidation that the
+ * The software TLB holds what a CPU *may* hold: before each operation, and before
+ * each change of a valid entry that translates one, an adversarial CPU walks to
+ * every "focus" address and caches both the leaf and each table entry on the
+ * way there.  An entry leaves the TLB only by an invalidation that the
  * architecture promises to remove it:
  *
  *  - by IPA with a level hint: the leaf of that level.  Table entries ("walk
@@ -38,7 +38,7 @@
 #endif
 
 #ifndef S2W_ARENA_BYTES
-#define S2W_ARENA_BYTES		(128UL << 20)
+#define S2W_ARENA_BYTES		(48UL << 20)
 #endif
 #define NR_PAGES		(S2W_ARENA_BYTES >> PAGE_SHIFT)
 
@@ -545,6 +545,11 @@ static unsigned int nr_tlb;
 static u64 focus[MAX_FOCUS];
 static int nr_focus;
 
+/* The entries that translate focus addresses; stale once a table is added */
+static const u64 *focus_path[MAX_FOCUS * 5];
+static unsigned int nr_focus_path;
+static bool focus_path_stale;
+
 static const u64 *tlb_own(const struct tlb_entry *e)
 {
 	return e->path[e->depth - 1];
@@ -576,6 +581,8 @@ void m_tlb_touch(u64 ipa)
 			       (unsigned long long)ipa);
 			return;
 		}
+		if (nr_focus_path < MAX_FOCUS * 5)
+			focus_path[nr_focus_path++] = ptep;
 		e.pte = *ptep;
 		if (!(e.pte & 1))
 			return;
@@ -597,8 +604,20 @@ static void tlb_touch_focus(void)
 {
 	int i;
 
+	nr_focus_path = 0;
+	focus_path_stale = false;
 	for (i = 0; m_root.pgd && i < nr_focus; i++)
 		m_tlb_touch(focus[i]);
+}
+
+static bool on_focus_path(const u64 *ptep)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr_focus_path; i++)
+		if (focus_path[i] == ptep)
+			return true;
+	return false;
 }
 
 void m_tlb_flush(void)
@@ -703,8 +722,15 @@ void __m_pte_store(const u64 *ptep, u64 new)
 	}
 	old = *ptep;
 
-	if (old & 1) {
+	if (focus_path_stale)
 		tlb_touch_focus();
+	if ((new & 3) == 3 && on_focus_path(ptep))
+		focus_path_stale = true;
+
+	if (old & 1) {
+		/* The last chance to cache what is about to change */
+		if (on_focus_path(ptep))
+			tlb_touch_focus();
 		if ((new & 1) && ((old ^ new) & ~keep))
 			m_fail("valid entry %#llx replaced by %#llx without break",
 			       (unsigned long long)old, (unsigned long long)new);
@@ -743,7 +769,6 @@ static void tlbi(enum m_tlbi_kind kind, u64 addr, u64 size, int level)
 	if (level != TLBI_TTL_UNKNOWN || kind == M_TLBI_ALL || kind == M_TLBI_RANGE)
 		m_ranges_add(&m_op.leaf_tlbi, addr, addr + size);
 
-	tlb_touch_focus();
 	if (kind == M_TLBI_NSH)
 		return;
 	for (i = 0; i < nr_tlb; i++) {

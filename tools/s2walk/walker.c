@@ -77,7 +77,7 @@ static struct kvm_pgtable_mm_ops mm_ops = {
 	.get_pages		= m_get_pages,
 #endif
 	.put_page		= m_put_page,
-#ifdef S2W_HAVE_PUT_PAGES
+#if defined(S2W_HAVE_PUT_PAGES) && !defined(S2W_HYP)	/* it is optional */
 	.put_pages		= m_put_pages,
 #endif
 	.page_count		= m_page_count,
