@@ -65,6 +65,7 @@ edit() { (cd "$toy/build/linux" && sed -i 's/^35$/35 more/' virt/kvm/kvm_main.c 
 expect "tree: a new commit" 0 '' edit
 echo >>"$toy/patches/01-topic/0001-KVM-change-number-1.patch"
 expect "tree: does not lose a commit that is not refreshed" 1 'commits that patches/ does not' "$s/tree.sh"
+expect "refresh: does not undo a change of patches/" 1 'patches/ has changed' "$s/refresh.sh"
 expect "tree: FORCE=1 throws it away" 0 'APPLY +3 patches' env FORCE=1 "$s/tree.sh"
 expect "tree: a new commit again" 0 '' edit
 expect "refresh: a new commit joins its parent's topic" 0 'REFRESH +4 patches' "$s/refresh.sh"

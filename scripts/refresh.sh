@@ -8,6 +8,10 @@ take_lock
 [ -d "$patched_tree/.git" ] || die "there is no build/linux to write back: run 'make tree' first"
 cd "$patched_tree"
 [ -z "$(git status --porcelain --untracked-files=no)" ] || die "build/linux has uncommitted changes: commit them first"
+if [ "${FORCE:-0}" != 1 ] && [ -f "$build/linux.applied" ] &&
+	[ "$(sed -n 1p "$build/linux.applied")" != "$(patches_hash)" ]; then
+	die "patches/ has changed since build/linux was made of it, and would lose that: FORCE=1 does it anyway, 'make tree FORCE=1' throws build/linux away instead"
+fi
 
 new=$build/patches.new
 rm -rf "$new"
