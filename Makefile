@@ -5,8 +5,8 @@
 ARCH	?= arm64
 TREE	?= patched
 export ARCH TREE V KDIR FORCE
-export CMD MODE ICOUNT SMP MEM TIMEOUT APPEND CONFIG OUT
-export BENCH METRIC VENDOR
+export CMD MODE ICOUNT SMP MEM TIMEOUT APPEND CONFIG OUT CPU
+export BENCH METRIC VENDOR ONLY
 
 MAKEFLAGS += --no-print-directory
 Q = $(if $(filter 1,$(V)),,@)
@@ -23,6 +23,7 @@ help:
 	@echo '  make kernel selftests       [ARCH=] [TREE=] [CONFIG="fragment..."]'
 	@echo '  make bench-walk             the walker alone, in user space: native times'
 	@echo '  make fuzz SECONDS=600       fuzz the walker of base against the patched one'
+	@echo '  make calls                  arm64: walks, TLB invalidations and the longest hold of mmu_lock, base and patched, counted by QEMU  [ONLY=regex]'
 	@echo '  make bench-list             the scenarios and what each one runs'
 	@echo '  make clean                  remove build/ but for what was downloaded'
 	@echo 'Everywhere: V=1 shows commands; KDIR=/path/to/linux uses that tree as the base.'
@@ -55,7 +56,7 @@ run: packages kernel initramfs
 bench-list:
 	$(S)/bench.sh list
 
-bench check:
+bench check calls:
 	$(S)/$@.sh
 
 bench-walk fuzz: tree
@@ -65,5 +66,5 @@ bench-walk fuzz: tree
 clean:
 	$(Q)rm -rf build/obj build/st build/initramfs build/linux build/linux.* build/linux-base build/faulty build/logs
 
-.PHONY: help packages tree refresh kernel selftests initramfs run bench bench-list bench-walk fuzz check clean
+.PHONY: help packages tree refresh kernel selftests initramfs run bench calls bench-list bench-walk fuzz check clean
 .NOTPARALLEL:

@@ -123,11 +123,13 @@ table() {
 	local tsv=$results/$name.tsv
 	scenarios | awk -F'\t' -v metric="$METRIC" -v base="$results/$name-base.counts" -v patched="$results/$name-patched.counts" \
 		-v text="$results/$name.txt" '
-		function load(file, values, n,    line, run, f, k) {
+		function load(file, values, n,    line, run, words, f, k) {
 			while ((getline line < file) > 0) {
 				if (line ~ /^run /) { run = substr(line, 5); continue }
-				if (split(line, f, " ") != 5 || f[1] != "count") continue
+				words = split(line, f, " ")
+				if (words < 5 || words > 6 || f[1] != "count") continue
 				k = run SUBSEP f[2] " " f[3]
+				if (words == 6) own_unit[k] = f[6]
 				values[k, ++n[k]] = metric == "insns" ? f[4] : f[5]
 			}
 		}
@@ -152,9 +154,9 @@ table() {
 			sorted(p, np, k)
 			x = b[k, int((nb[k] + 1) / 2)]
 			y = p[k, int((np[k] + 1) / 2)]
-			printf "%s\t%s\t%s\t%.0f\t%.0f\t%.4f\n", $1, metric, unit, x, y, y / x
-			spread = ""
-			if (metric == "time") {
+			printf "%s\t%s\t%s\t%.0f\t%.0f\t%.4f\n", $1, metric, k in own_unit ? own_unit[k] : unit, x, y, y / x
+			spread = k in own_unit ? "  " own_unit[k] : ""
+			if (metric == "time" && !(k in own_unit)) {
 				printf "%s\ttime-min\tns\t%.0f\t%.0f\t%.4f\n", $1, b[k, 1], p[k, 1], p[k, 1] / b[k, 1]
 				printf "%s\ttime-max\tns\t%.0f\t%.0f\t%.4f\n", $1, b[k, nb[k]], p[k, np[k]], p[k, np[k]] / b[k, nb[k]]
 				spread = sprintf("  spread %.0f %% / %.0f %%", 100 * (b[k, nb[k]] - b[k, 1]) / x, 100 * (p[k, np[k]] - p[k, 1]) / y)
@@ -166,7 +168,7 @@ table() {
 	plot "$tsv"
 	echo
 	if [ "$METRIC" = insns ]; then
-		echo "$name, instructions of the calling thread, under $emulator; published: ratio of hardware time"
+		echo "$name, instructions of the calling thread (where no other unit is given), under $emulator; published: ratio of hardware time"
 	else
 		echo "$ARCH, wall time in ns, median of $repeat; published: ratio of hardware time"
 	fi

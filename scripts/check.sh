@@ -73,7 +73,7 @@ tree() {
 
 # tools: the harness adds up each of its programs; one line for each of them here.
 tools() {
-	make --no-print-directory -C "$root/tools/s2walk" check 2>&1 | sed -E \
+	make --no-print-directory -j "$(nproc)" -C "$root/tools/s2walk" check 2>&1 | sed -E \
 		-e 's/^  TEST +([^ ]+) +([0-9]+ passed, 0 failed.*)/ok - s2walk \1: \2/' \
 		-e 's/^  FAIL +([^ ]+) +(.*)/not ok - s2walk \1: \2/' -e '/^[0-9]+ passed, [0-9]+ failed/d'
 }

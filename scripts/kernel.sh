@@ -56,6 +56,7 @@ refused() {
 
 log=$logs/kernel-${name// /-}.log
 if ! cmp -s "$config" "$obj/.fragments"; then
+	rm -f "$obj/.fragments"
 	logged "$log" kmake KCONFIG_ALLCONFIG="$config" allnoconfig || die "allnoconfig failed for $arch $tree"
 	unmet=$(refused)
 	if [ -n "$unmet" ]; then

@@ -8,7 +8,7 @@
 #	ICOUNT  1: one nanosecond of guest time is one instruction; implies SMP=1
 #	TIMEOUT seconds until the run counts as hung (300)
 #	APPEND  more kernel command line	CONFIG  the kernel's extra config fragments
-#	OUT     a file that also gets CMD's output
+#	OUT     a file that also gets CMD's output	CPU     more options of QEMU's CPU: lpa2=off limits arm64 to 48 bits
 #
 # Fails, with one line that says why, when CMD fails, and also when the kernel never starts, panics, hangs, comes up in
 # another mode or logs a warning. The whole console is kept under build/logs/run.
@@ -30,7 +30,7 @@ limit=${TIMEOUT:-300}
 # shellcheck disable=SC2086 # a list of fragments
 kernel=$(obj_dir "$ARCH" "$TREE" ${CONFIG:-})/$image
 initrd=$build/initramfs/$ARCH.cpio
-# Not for make: kernels and archives from elsewhere.
+# Not for make: kernels and archives from elsewhere; and a TCG plugin with its arguments.
 kernel=${KERNEL:-$kernel} initrd=${INITRD:-$initrd}
 [ -f "$kernel" ] || die "there is no kernel $kernel: run 'make kernel ARCH=$ARCH TREE=$TREE' first"
 [ -f "$initrd" ] || die "there is no $initrd: run 'make initramfs ARCH=$ARCH' first"
@@ -42,8 +42,10 @@ log=$logs/run/$ARCH-$TREE-$MODE-$(date +%H%M%S)-$$.log
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
+[ -z "${CPU:-}" ] || machine[-1]+=,$CPU
 args=("${machine[@]}" -m "${MEM:-2G}" -smp "$SMP" -display none -no-reboot -nodefaults -kernel "$kernel")
 [ "${ICOUNT:-0}" != 1 ] || args+=(-icount "shift=0,sleep=off")
+[ -z "${PLUGIN:-}" ] || args+=(-plugin "$PLUGIN")
 append="console=$console rdinit=/init panic=-1 oops=panic printk.time=1 $(mode_args "$MODE") ${APPEND:-}"
 
 if [ -z "$CMD" ]; then

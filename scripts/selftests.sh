@@ -14,7 +14,8 @@ src=$(tree_dir "$tree")
 obj=$src/.obj-st-$arch
 out=$build/st/$arch-$tree
 # <test>:<wrapper>:<what it wraps>
-counted="dirty_log_perf_test:count_ioctl:ioctl arm64/large_ipa_test:thread_clock:clock_gettime"
+counted="dirty_log_perf_test:count_ioctl:ioctl arm64/large_ipa_test:thread_clock:clock_gettime
+	arm64/nested_dirty_log:thread_clock:clock_gettime"
 own="fault_count"
 # The bench runs the patched tree's tests on both kernels.
 [ "$tree" = patched ] || counted='' own=''

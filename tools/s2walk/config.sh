@@ -16,7 +16,7 @@ have() # MACRO REGEX FILE; line breaks count as spaces
 # Flags that bound the depth of a walk
 have S2W_HAVE_SKIP_LEVEL 'KVM_PGTABLE_WALK_SKIP_LEVEL0' "$header"
 # Walks, and operations built on them, that report where they stopped
-have S2W_HAVE_WALK_NEXT 'struct kvm_pgtable_walker \{[^}]*[ *]next;' "$header"
+have S2W_HAVE_WALK_NEXT 'kvm_pgtable_walk_partial\(' "$header"
 have S2W_HAVE_RANGE_NEXT 'kvm_pgtable_stage2_unmap\([^)]*\*next\)' "$header"
 have S2W_HAVE_DESTROY_NEXT \
 	'kvm_pgtable_stage2_destroy_range\([^)]*\*next\)' "$header"

@@ -1,43 +1,37 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# faults.sh DIR BUILD S2WALK THREADS PGTABLE.C...: prove the harness.
+# faults.sh DIR BUILD S2WALK THREADS PGTABLE.C: prove the harness.
 #
 # Each faults/*.sed puts one fault into a copy of pgtable.c. BUILD is the
 # command that builds a walker from it; the tests must then fail. A fault whose
-# code isn't in this tree is skipped. Prints KTAP.
+# code isn't in this tree is skipped. As many faults at a time as there are
+# CPUs. Prints KTAP.
 set -u
 
 here=$(dirname "$0")
-dir=$1 build=$2 s2walk=$3 threads=$4 source=$5
-n=0 bad=0 skipped=0
 
-result() # ok|not ok, name, remark
+# One fault: its results go to $1/$2/result, "ok|not ok, remark" and comments.
+try() # DIR NAME BUILD S2WALK THREADS PGTABLE.C
 {
-	n=$((n + 1))
-	echo "$1 $n fault $2${3:+ $3}"
-}
-
-echo "KTAP version 1"
-for script in "$here"/faults/*.sed; do
-	name=$(basename "$script" .sed)
+	name=$2 build=$3 s2walk=$4 threads=$5 source=$6
+	script=$here/faults/$name.sed
 	what=$(sed -n '1s/^# //p' "$script")
-	out=$dir/$name
+	out=$1/$name
+	rm -rf "$out"
 	mkdir -p "$out"
 	sed -f "$script" "$source" > "$out/pgtable.c"
 	if cmp -s "$source" "$out/pgtable.c"; then
-		skipped=$((skipped + 1))
-		result ok "$name" "# SKIP nothing in this tree to put it in"
-		continue
+		echo "ok # SKIP nothing in this tree to put it in"
+		return
 	fi
 	case $name in
 	shared-*) flavour=tsan ;;
 	*) flavour=check ;;
 	esac
 	if ! $build FLAVOUR="$flavour" FAULT="$out" > "$out/build.log" 2>&1; then
-		bad=$((bad + 1))
-		result "not ok" "$name" "does not build, see $out/build.log"
-		continue
+		echo "not ok does not build, see $out/build.log"
+		return
 	fi
 	if [ "$flavour" = tsan ]; then
 		# Races are a matter of luck
@@ -55,13 +49,42 @@ for script in "$here"/faults/*.sed; do
 		s/^not ok [0-9]* patched-4k //p
 		s/.*\(WARNING: ThreadSanitizer[^(]*\).*/\1/p' "$out/log" | head -n 1)
 	if [ $status -eq 0 ] || [ -z "$caught" ]; then
-		bad=$((bad + 1))
-		result "not ok" "$name" "not caught: $what"
+		echo "not ok not caught: $what"
 	else
-		result ok "$name" "caught"
+		echo "ok caught"
 		echo "# $what"
 		echo "#   -> $caught"
 	fi
+}
+
+if [ "$1" = --try ]; then
+	shift
+	try "$@" > "$1/$2.result"
+	exit
+fi
+
+dir=$1 n=0 bad=0 skipped=0
+mkdir -p "$dir"
+rm -f "$dir"/*.result
+for script in "$here"/faults/*.sed; do
+	basename "$script" .sed
+done | xargs -P "$(nproc)" -I '{}' "$0" --try "$dir" '{}' "$2" "$3" "$4" "$5"
+
+echo "KTAP version 1"
+for script in "$here"/faults/*.sed; do
+	name=$(basename "$script" .sed)
+	n=$((n + 1))
+	line=$(head -n 1 "$dir/$name.result" 2>/dev/null)
+	case $line in
+	"ok # SKIP "*) skipped=$((skipped + 1)) ;;
+	"ok "*) ;;
+	*) bad=$((bad + 1)) line="not ok ${line#not ok }" ;;
+	esac
+	case $line in
+	ok*) echo "ok $n fault $name ${line#ok }" ;;
+	*) echo "not ok $n fault $name ${line#not ok }" ;;
+	esac
+	sed 1d "$dir/$name.result" 2>/dev/null
 done
 echo "1..$n"
 echo "# $((n - bad - skipped)) passed, $bad failed, $skipped skipped"

@@ -1,2 +1,2 @@
 # A walk does not skip the level that it was told to
-s/if (level >= data->skip_level)/if (level > data->skip_level)/
+s/if (level >= kvm_pgtable_walk_skip_level(data->walker))/if (level > kvm_pgtable_walk_skip_level(data->walker))/

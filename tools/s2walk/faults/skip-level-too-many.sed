@@ -1,2 +1,2 @@
 # A walk skips one level more than it was told to
-s/if (level >= data->skip_level)/if (level + 1 >= data->skip_level)/
+s/if (level >= kvm_pgtable_walk_skip_level(data->walker))/if (level + 1 >= kvm_pgtable_walk_skip_level(data->walker))/

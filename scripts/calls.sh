@@ -1,0 +1,141 @@
+#!/bin/bash
+# calls.sh: how often the base and the patched kernel call a function, and for how long they hold a lock, in the scenarios
+# of calls.scenarios. arm64 under QEMU with one CPU, icount, and the plugin tools/qemu/calls.c; the kernel knows nothing of it.
+#
+#	ONLY    a regular expression: only the scenarios whose name it matches
+#
+# Results: build/results/arm64-calls.tsv (scenario figure base patched target), and a table. A figure above its target fails.
+# shellcheck source=scripts/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+arch arm64
+results=$build/results
+began=$SECONDS
+
+# scenarios: name, mode, function, which call, figure, command, target, separated by tabs
+scenarios() {
+	awk -F'|' -v only="${ONLY:-.}" -v mode="${modes%% *}" '
+		/^#/ || NF < 7 { next }
+		{
+			for (i = 1; i <= NF; i++) gsub(/^ +| +$/, "", $i)
+			if ($1 !~ only) next
+			if ($2 == "-") $2 = mode
+			print $1 "\t" $2 "\t" $3 "\t" $4 "\t" $5 "\t" $6 "\t" $7
+		}' "$root/scripts/calls.scenarios"
+}
+
+# runs: number, mode, function and command of each boot; where scenarios share it they share the number
+runs() { scenarios | awk -F'\t' '!seen[$2, $3, $6]++ { print ++n "\t" $2 "\t" $3 "\t" $6 }'; }
+
+# counted: the functions whose calls are of interest to any scenario
+counted() { scenarios | awk -F'\t' '$5 != "longest" { print $5 } sub(/^max /, "", $4) { print $4 }' | sort -u; }
+
+# functions TREE ROLE PATTERN: "ROLE=name:address:size" of the functions whose names begin with PATTERN, for the plugin. What
+# the compiler appends to the name of a copy is cut off, and nothing but such a copy may follow a name in full.
+functions() {
+	"${cross}nm" -S --defined-only "$(obj_dir arm64 "$1")/vmlinux" | awk -v role="$2" -v name="$3" '
+		NF == 4 && $3 ~ /[tT]/ {
+			copy = $4
+			sub(/\..*/, "", copy)
+			if (copy == name || (role == "count" && name ~ /_$/ && index(copy, name) == 1))
+				printf ",%s=%s:%s:%s", role, copy, $1, $2
+		}'
+}
+
+# plugin TREE FUNCTION OUT: the plugin with its arguments
+plugin() {
+	local name args="$build/qemu/calls.so,out=$3"
+	if [ "$2" != total ]; then
+		name=$(functions "$1" scope "$2")
+		[ -n "$name" ] || die "the $1 kernel has no function $2 of its own: choose another one in calls.scenarios"
+		args+=$name
+	fi
+	for name in $(counted); do
+		args+=$(functions "$1" count "$name")
+	done
+	args+=$(functions "$1" lock _raw_write_lock)$(functions "$1" check __cond_resched_rwlock_write)
+	args+=$(functions "$1" unlock _raw_write_unlock)$(functions "$1" pause el1h_64_irq_handler)
+	echo "$args"
+}
+
+# measure TREE NUMBER MODE FUNCTION COMMAND: one boot
+measure() {
+	local with cpu=
+	[ "$3" = "${3%%+*}" ] || cpu=${3#*+}
+	with=$(plugin "$1" "$4" "$results/calls-$1-$2.raw")
+	CMD="echo 600 >/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages; /st/$5" TREE=$1 MODE=${3%%+*} CPU=$cpu ICOUNT=1 MEM=6G \
+		TIMEOUT=1800 COUNT_ALONE=1 CONFIG='' PLUGIN=$with ARCH=arm64 "$root/scripts/run.sh" >"$results/calls-$1-$2.out"
+}
+
+measure_all() {
+	local number mode function command tree pids pid
+	rm -f "$results"/calls-*
+	while IFS=$'\t' read -r number mode function command <&3; do
+		say CALLS "$mode: $command"
+		pids=()
+		for tree in base patched; do
+			measure "$tree" "$number" "$mode" "$function" "$command" &
+			pids+=($!)
+		done
+		for pid in "${pids[@]}"; do
+			wait "$pid" || die "a run failed (its message is above): $command"
+		done
+	done 3< <(runs)
+}
+
+# figure TREE NUMBER WHICH FIGURE: from the plugin's output
+figure() {
+	awk -v which="$3" -v figure="$4" '
+		/^error/ { exit }
+		{
+			value = ""
+			chosen = which == "max"
+			for (i = 3; i < NF; i += 2) {
+				if ($i == figure) value = value + $(i + 1)
+				if (index(which, "max ") == 1 && index($i, substr(which, 5)) == 1 && $(i + 1) > 0) chosen = 1
+			}
+			if (which !~ /^max/) chosen = $2 == which && !seen++
+			if (chosen && value != "" && (best == "" || value > best)) best = value
+		}
+		END { print best }' "$results/calls-$1-$2.raw"
+}
+
+table() {
+	local name mode function which figure command target number b p verdict bad=0
+	printf 'scenario\tfigure\tbase\tpatched\ttarget\n' >"$results/arm64-calls.tsv"
+	printf '%-22s %-26s %12s %12s %8s\n' scenario figure base patched target
+	while IFS=$'\t' read -r name mode function which figure command target; do
+		number=$(runs | awk -F'\t' -v m="$mode" -v f="$function" -v c="$command" '$2 == m && $3 == f && $4 == c { print $1 }')
+		b=$(figure base "$number" "$which" "$figure")
+		p=$(figure patched "$number" "$which" "$figure")
+		if [ -z "$b" ] || [ -z "$p" ]; then
+			die "no figure for $name (raw output: $results/calls-*-$number.raw)"
+		fi
+		[ "$target" != base ] || target=$b
+		verdict=
+		if [ "$target" != - ] && [ "$p" -gt "$target" ]; then
+			verdict=" more than the target"
+			bad=1
+		fi
+		printf '%s\t%s\t%s\t%s\t%s\n' "$name" "$figure" "$b" "$p" "$target" >>"$results/arm64-calls.tsv"
+		printf '%-22s %-26s %12s %12s %8s%s\n' "$name" "$figure" "$b" "$p" "$target" "$verdict"
+	done < <(scenarios)
+	say RESULTS "${results#"$root"/}/arm64-calls.tsv ($(elapsed $((SECONDS - began))))"
+	return "$bad"
+}
+
+[ -n "$(scenarios)" ] || die "no scenario of calls.scenarios has a name that matches ONLY='${ONLY:-}'"
+mkdir -p "$results" "$build/qemu"
+"$root/scripts/packages.sh" fetch build boot
+take_lock
+"$root/scripts/fetch.sh"
+"$root/scripts/tree.sh"
+for tree in base patched; do
+	CONFIG='' "$root/scripts/kernel.sh" arm64 "$tree"
+	"$root/scripts/selftests.sh" arm64 "$tree"
+done
+"$root/scripts/initramfs.sh" arm64
+gcc -O2 -Wall -Wextra -Werror -fPIC -shared -fvisibility=hidden -o "$build/qemu/calls.so" "$root/tools/qemu/calls.c" ||
+	die "tools/qemu/calls.c does not build"
+measure_all
+table
