@@ -2,7 +2,7 @@
 # bochs.sh MODEL KERNEL INITRD APPEND: boots KERNEL under Bochs, which has what QEMU's TCG lacks: Intel VMX with EPT and,
 # depending on the CPU model, page-modification logging. Prints the serial console; ends when the machine does.
 #
-# The clock counts instructions: one is a nanosecond of guest time.
+# Its clocks count instructions: one is a nanosecond of guest time (ips, sync=none, and tsc_early_khz below).
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -45,7 +45,7 @@ display_library: term
 memory: guest=1024, host=1024
 romimage: file=$data/BIOS-bochs-latest
 vgaromimage: file=$data/VGABIOS-lgpl-latest
-cpu: model=$model, count=1, ips=100000000, reset_on_triple_fault=0
+cpu: model=$model, count=1, ips=1000000000, reset_on_triple_fault=0
 clock: sync=none
 ata0: enabled=1, ioaddr1=0x1f0, ioaddr2=0x3f0, irq=14
 ata0-master: type=cdrom, path=$work/boot.iso, status=inserted
