@@ -14,7 +14,7 @@ S = $(Q)scripts
 
 help:
 	@echo 'The two commands:'
-	@echo '  make bench                  base and patched kernel side by side  [ARCH=arm64|x86] [BENCH=quick|full] [METRIC=insns|time]'
+	@echo '  make bench                  base and patched kernel side by side  [ARCH=arm64|x86] [BENCH=quick|full] [METRIC=insns|time] [VENDOR=intel]'
 	@echo '  make check                  all tests'
 	@echo 'Day to day:'
 	@echo '  make run CMD="..."          boot and run a command  [ARCH=] [TREE=base|patched] [MODE=] [ICOUNT=1] [SMP=] [MEM=] [TIMEOUT=]'
@@ -29,7 +29,7 @@ help:
 	@echo 'Everywhere: V=1 shows commands; KDIR=/path/to/linux uses that tree as the base.'
 
 packages:
-	$(S)/packages.sh fetch build boot
+	$(S)/packages.sh fetch build boot $(if $(filter intel vmx%,$(VENDOR) $(MODE)),bochs)
 
 tree:
 	$(S)/packages.sh fetch build
@@ -64,7 +64,7 @@ bench-walk fuzz: tree
 	$(Q)$(MAKE) -C tools/s2walk $@
 
 clean:
-	$(Q)rm -rf build/obj build/st build/initramfs build/linux build/linux.* build/linux-base build/logs
+	$(Q)rm -rf build/obj build/st build/initramfs build/linux build/linux.* build/linux-base build/faulty build/logs
 
 .PHONY: help packages tree refresh kernel selftests initramfs run bench calls bench-list bench-walk fuzz check clean
 .NOTPARALLEL:

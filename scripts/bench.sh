@@ -2,12 +2,13 @@
 # bench.sh: runs the scenarios of bench.scenarios on the base and on the patched kernel and sets them side by side.
 #
 #	ARCH    arm64 or x86			BENCH   quick or full
+#	VENDOR  intel: the scenarios for Intel VMX, in Bochs (x86)
 #	METRIC  insns: instructions of the measuring thread under QEMU's TCG with icount (exact, repeatable)
 #		time: wall time, REPEAT times each, median and spread
 #	HERE    base or patched: measure time on the running kernel (real hardware, /dev/kvm), keep it under that name,
 #		and print the table once both have been measured
 #
-# Results: build/results/<arch>.tsv (scenario metric unit base patched ratio), a table and a plot beside it.
+# Results: build/results/<arch>[-<vendor>].tsv (scenario metric unit base patched ratio), a table and a plot beside it.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -16,6 +17,13 @@ ARCH=${ARCH:-arm64} BENCH=${BENCH:-quick} METRIC=${METRIC:-insns}
 arch "$ARCH"
 case $BENCH in quick | full) ;; *) die "unknown BENCH '$BENCH': use quick or full" ;; esac
 case $METRIC in insns | time) ;; *) die "unknown METRIC '$METRIC': use insns or time" ;; esac
+name=$ARCH${VENDOR:+-$VENDOR}
+bochs=$(mode_bochs "${modes%% *}")
+emulator="TCG with icount"
+if [ -n "$bochs" ]; then
+	[ "$METRIC" = insns ] || die "METRIC=$METRIC says nothing in Bochs: use insns"
+	BENCH=$VENDOR emulator="Bochs ($bochs)"
+fi
 repeat=1
 [ "$METRIC" = insns ] || repeat=${REPEAT:-5}
 results=$build/results
@@ -28,7 +36,7 @@ scenarios() {
 		{
 			for (i = 1; i <= NF; i++) gsub(/^ +| +$/, "", $i)
 			if ($3 != "both" && $3 != arch) next
-			if ($2 == "full" && bench != "full") next
+			if ($2 != bench && ($2 != "quick" || bench != "full")) next
 			if ($4 == "-") $4 = mode
 			gsub(/ *@arch@/, options, $6)
 			published = "-"
@@ -42,6 +50,7 @@ scenarios() {
 # are in DIR; "figures" and what it may be followed by are in TOOLS and DIR.
 guest_script() {
 	echo 'echo 64 >/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages'
+	[ "$METRIC" = time ] || echo 'export COUNT_ALONE=1'
 	scenarios | awk -F'\t' -v mode="$1" -v dir="$2" -v tools="$3" -v repeat="$repeat" '
 		$2 == mode && !seen[$4]++ {
 			command = dir "/" $4
@@ -65,7 +74,7 @@ measure_qemu() {
 	# 1 GiB pages cannot be made later, and cost nothing where they are not used.
 	[ "$BENCH" != full ] || extra="hugepagesz=1G hugepages=2"
 	CMD=$(guest_script "$2" /st /fw) TREE=$1 MODE=$2 ICOUNT=$icount SMP=2 MEM=$([ "$BENCH" = full ] && echo 6G || echo 2G) \
-		APPEND="${extra:-}" TIMEOUT=$((repeat * 900)) OUT=$results/$ARCH-$1-$2.raw COUNT_ALONE=1 \
+		APPEND="${extra:-}" TIMEOUT=$((repeat * 900)) OUT=$results/$name-$1-$2.raw \
 		CONFIG='' "$root/scripts/run.sh" >/dev/null
 }
 
@@ -73,7 +82,7 @@ measure_qemu() {
 progress() {
 	local tree raw
 	for tree in base patched; do
-		for raw in "$results/$ARCH-$tree"-*.raw; do
+		for raw in "$results/$name-$tree"-*.raw; do
 			[ ! -f "$raw" ] || printf '          %s  %-8s%s of %s: %s\n' "$(elapsed $((SECONDS - began)))" "$tree" \
 				"$(grep -ac '^run ' "$raw" || true)" "$commands" "$(grep -a '^run ' "$raw" | tail -n 1 | cut -c 5-90)"
 		done
@@ -83,7 +92,7 @@ progress() {
 measure_all_qemu() {
 	local mode pids pid ticks commands
 	commands=$(($(scenarios | cut -f4 | sort -u | wc -l) * repeat))
-	rm -f "$results/$ARCH"-*.raw
+	rm -f "$results/$name"-*.raw
 	for mode in $(scenarios | cut -f2 | sort -u); do
 		say BENCH "$ARCH $mode: base and patched, $METRIC"
 		pids=()
@@ -104,16 +113,16 @@ measure_all_qemu() {
 		done
 	done
 	for tree in base patched; do
-		cat "$results/$ARCH-$tree"-*.raw >"$results/$ARCH-$tree.counts"
-		check_counts "$results/$ARCH-$tree.counts" "$tree"
+		cat "$results/$name-$tree"-*.raw >"$results/$name-$tree.counts"
+		check_counts "$results/$name-$tree.counts" "$tree"
 	done
 }
 
 # table: from both counts files to the TSV, the table and the plot.
 table() {
-	local tsv=$results/$ARCH.tsv
-	scenarios | awk -F'\t' -v metric="$METRIC" -v base="$results/$ARCH-base.counts" -v patched="$results/$ARCH-patched.counts" \
-		-v text="$results/$ARCH.txt" '
+	local tsv=$results/$name.tsv
+	scenarios | awk -F'\t' -v metric="$METRIC" -v base="$results/$name-base.counts" -v patched="$results/$name-patched.counts" \
+		-v text="$results/$name.txt" '
 		function load(file, values, n,    line, run, words, f, k) {
 			while ((getline line < file) > 0) {
 				if (line ~ /^run /) { run = substr(line, 5); continue }
@@ -154,27 +163,27 @@ table() {
 			}
 			printf "%-22s %14.0f %14.0f %7.3f %10s%s\n", $1, x, y, y / x, $5, spread > text
 		}
-		END { exit bad }' >"$tsv.new" || die "the results are incomplete (raw output: $results/$ARCH-*.counts)"
+		END { exit bad }' >"$tsv.new" || die "the results are incomplete (raw output: $results/$name-*.counts)"
 	mv "$tsv.new" "$tsv"
 	plot "$tsv"
 	echo
 	if [ "$METRIC" = insns ]; then
-		echo "$ARCH, instructions of the calling thread (where no other unit is given), under TCG with icount; published: ratio of hardware time"
+		echo "$name, instructions of the calling thread (where no other unit is given), under $emulator; published: ratio of hardware time"
 	else
 		echo "$ARCH, wall time in ns, median of $repeat; published: ratio of hardware time"
 	fi
-	cat "$results/$ARCH.txt"
+	cat "$results/$name.txt"
 	echo
-	say RESULTS "${tsv#"$root"/} $ARCH.txt $ARCH.svg ($(elapsed $((SECONDS - began))))"
+	say RESULTS "${tsv#"$root"/} $name.txt $name.svg ($(elapsed $((SECONDS - began))))"
 }
 
 plot() {
 	command -v gnuplot >/dev/null || return 0
 	# From its folder: the plot must not carry the machine's paths.
-	(cd "$results" && gnuplot) <<-EOF || warn "gnuplot could not draw $results/$ARCH.svg"
+	(cd "$results" && gnuplot) <<-EOF || warn "gnuplot could not draw $results/$name.svg"
 		set terminal svg size 900,420 dynamic background "white"
-		set output "$ARCH.svg"
-		set title "fastwalk, $ARCH: patched / base ($METRIC); less is better"
+		set output "$name.svg"
+		set title "fastwalk, $name: patched / base ($METRIC); less is better"
 		set style fill solid 0.8
 		set boxwidth 0.7
 		set yrange [0:1.2]
@@ -191,9 +200,9 @@ measure_here() {
 	[ -w /dev/kvm ] || die "no access to /dev/kvm: HERE= measures the running kernel on real hardware"
 	"$root/scripts/selftests.sh" "$ARCH" patched
 	say BENCH "$ARCH, here, as $HERE: $(uname -r)"
-	guest_script "${modes%% *}" "$build/st/$ARCH-patched" "$root/tools/guest" | grep '^echo "run' | bash >"$results/$ARCH-$HERE.counts.new"
-	check_counts "$results/$ARCH-$HERE.counts.new" "$HERE"
-	mv "$results/$ARCH-$HERE.counts.new" "$results/$ARCH-$HERE.counts"
+	guest_script "${modes%% *}" "$build/st/$ARCH-patched" "$root/tools/guest" | grep '^echo "run' | bash >"$results/$name-$HERE.counts.new"
+	check_counts "$results/$name-$HERE.counts.new" "$HERE"
+	mv "$results/$name-$HERE.counts.new" "$results/$name-$HERE.counts"
 }
 
 if [ "${1:-}" = list ]; then
@@ -202,13 +211,13 @@ if [ "${1:-}" = list ]; then
 fi
 
 mkdir -p "$results"
-"$root/scripts/packages.sh" fetch build boot bench
+"$root/scripts/packages.sh" fetch build boot bench ${bochs:+bochs}
 take_lock
 "$root/scripts/fetch.sh"
 "$root/scripts/tree.sh"
 if [ -n "${HERE:-}" ]; then
 	measure_here
-	if [ ! -f "$results/$ARCH-base.counts" ] || [ ! -f "$results/$ARCH-patched.counts" ]; then
+	if [ ! -f "$results/$name-base.counts" ] || [ ! -f "$results/$name-patched.counts" ]; then
 		say "" "measured $HERE; boot the other kernel and run this again with its name to get the table"
 		exit 0
 	fi

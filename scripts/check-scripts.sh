@@ -5,7 +5,7 @@
 
 toy=$(mktemp -d)
 trap 'rm -rf "$toy"' EXIT
-unset FASTWALK_LOCKED KDIR FORCE CMD MODE ICOUNT SMP MEM TIMEOUT APPEND CONFIG OUT ARCH TREE BENCH METRIC HERE V
+unset FASTWALK_LOCKED VENDOR KDIR FORCE CMD MODE ICOUNT SMP MEM TIMEOUT APPEND CONFIG OUT ARCH TREE BENCH METRIC HERE V
 export GIT_AUTHOR_NAME=toy GIT_AUTHOR_EMAIL=toy@localhost GIT_COMMITTER_NAME=toy GIT_COMMITTER_EMAIL=toy@localhost
 
 # A kernel tree of three files, and two topics of patches for it.
@@ -81,6 +81,10 @@ expect "kernel: unknown fragment" 1 'no config fragment' "$s/kernel.sh" arm64 ba
 expect "bench: unknown BENCH" 1 "unknown BENCH 'slow'" env BENCH=slow "$s/bench.sh"
 expect "bench: unknown METRIC" 1 "unknown METRIC 'cycles'" env METRIC=cycles "$s/bench.sh"
 
+expect "bench: unknown VENDOR" 1 "unknown VENDOR 'acme': use amd or intel" env ARCH=x86 VENDOR=acme "$s/bench.sh"
+expect "bench: VENDOR without x86" 1 'VENDOR=intel is for ARCH=x86' env VENDOR=intel "$s/bench.sh"
+expect "bench: no times from Bochs" 1 'METRIC=time says nothing in Bochs' env ARCH=x86 VENDOR=intel METRIC=time "$s/bench.sh"
+
 # Two at once, a full disk, no network, no apt.
 mkdir -p "$toy/build"
 expect "lock: the second run says so" 1 'another run is working in .* \(pid 1234\)' \
@@ -145,4 +149,17 @@ interrupt() {
 }
 expect "run: Ctrl-C leaves nothing running" 0 'interrupted: run the same command again' interrupt
 expect "run: another mode than asked for" 3 'did not come up in mode nested' run "$good" MODE=nested
+# A stand-in Bochs, which gets the same console.
+cat >"$s/bochs.sh" <<-'EOF'
+	#!/bin/bash
+	echo "[    0.0] $1"
+	printf "${CONSOLE//@N@/$(tr '\0' '\n' <"$3" | grep -aE '^[0-9]+-[0-9]+$' | tail -n 1)}"
+EOF
+(mkdir "$toy/root" && cd "$toy/root" && touch init && echo init | cpio --quiet -o -H newc >"$toy/initrd.cpio")
+bochs() { run "$1" ARCH=x86 VENDOR=intel INITRD="$toy/initrd.cpio" "${@:2}"; }
+pml="[    0.1] Linux version 7.3\n[    0.2] kvm_intel: /ept:Y /pml:Y kvm/tdp_mmu:Y\nfastwalk-begin @N@\nhello\nfastwalk-end @N@ 5\n"
+expect "run: Bochs, with the command's status" 5 '^hello$' bochs "$pml"
+expect "run: Bochs, with PML off where it should be on" 3 'did not come up in mode vmx \(log' bochs "${pml/pml:Y/pml:N}"
+expect "run: Bochs, with PML on where it should be off" 3 'did not come up in mode vmx-nopml' bochs "$pml" MODE=vmx-nopml
+expect "run: Bochs has no shell" 1 'Bochs has no console to type into' bochs "$pml" CMD=
 expect "run: a forged end mark" 3 'stopped before the command ended' run "${boot}fastwalk-end 1-1 0\n"

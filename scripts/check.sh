@@ -4,7 +4,7 @@
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-phases=${PHASES:-lint scripts tree tools build selftests patches}
+phases=${PHASES:-lint scripts tree tools build selftests faults patches}
 ktap=$build/results/check.ktap
 
 # phase NAME CMD...: keeps the "ok" and "not ok" lines of CMD; a CMD that fails outright is a failure too.
@@ -98,7 +98,7 @@ selftests() {
 	"$root/scripts/check-selftests.sh" x86
 }
 
-"$root/scripts/packages.sh" fetch build boot harness check
+"$root/scripts/packages.sh" fetch build boot bochs harness check
 take_lock
 mkdir -p "$logs" "$build/results"
 rm -f "$ktap" "$ktap.lines"
@@ -109,7 +109,7 @@ for name in $phases; do
 	lint | tree | tools | selftests) phase "$name" "$name" ;;
 	scripts) phase "$name" "$root/scripts/check-scripts.sh" ;;
 	build) phase "$name" build_all ;;
-	patches) phase "$name" "$root/scripts/check-patches.sh" ;;
+	faults | patches) phase "$name" "$root/scripts/check-$name.sh" ;;
 	*) die "unknown phase '$name' in PHASES" ;;
 	esac
 done

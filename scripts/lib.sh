@@ -11,6 +11,7 @@ build=$root/build
 logs=$build/logs
 base_tree=$build/linux-base
 patched_tree=$build/linux
+faulty_tree=$build/faulty
 export LC_ALL=C.UTF-8
 
 # shellcheck source=scripts/base.conf
@@ -93,7 +94,8 @@ need_space() {
 # arch ARCH: reads arch/ARCH/arch.conf, the facts about how to build for and boot one architecture.
 arch() {
 	case $1 in
-	arm64 | x86) ;;
+	arm64) [ -z "${VENDOR:-}" ] || die "VENDOR=$VENDOR is for ARCH=x86" ;;
+	x86) ;;
 	*) die "unknown ARCH '$1': use arm64 or x86" ;;
 	esac
 	# shellcheck source=arch/arm64/arch.conf
@@ -105,6 +107,7 @@ tree_dir() {
 	case $1 in
 	base) echo "$base_tree" ;;
 	patched) echo "$patched_tree" ;;
+	faulty) echo "$faulty_tree" ;; # see check-faults.sh
 	*) die "unknown TREE '$1': use base or patched" ;;
 	esac
 }
@@ -125,7 +128,8 @@ patches_hash() { (cd "$root" && find patches -name '*.patch' | sort | xargs -r c
 fingerprint() {
 	case $1 in
 	base) cat "$base_tree/.fastwalk-base" ;;
-	patched)
+	patched | faulty)
+		[ "$1" = patched ] || cat "$root"/tools/faults/*.diff
 		git -C "$patched_tree" rev-parse HEAD
 		git -C "$patched_tree" diff HEAD | sha256sum
 		git -C "$patched_tree" ls-files --others --exclude-standard

@@ -1,8 +1,9 @@
 #!/bin/bash
-# run.sh: boots one kernel under QEMU, runs CMD in it, ends with CMD's status. All of it is set by variables:
+# run.sh: boots one kernel under QEMU or Bochs, runs CMD in it, ends with CMD's status. All of it is set by variables:
 #
 #	ARCH    arm64 or x86			TREE    base or patched
-#	CMD     shell command; empty: a shell	MODE    arm64: vhe nvhe hvhe protected nested; x86: svm
+#	CMD     shell command; empty: a shell	MODE    arm64: vhe nvhe hvhe protected nested; x86: svm, or in Bochs
+#	VENDOR  intel: MODE=vmx unless set		vmx (with PML) vmx-nopml
 #	SMP     CPUs (2)			MEM     memory (2G)
 #	ICOUNT  1: one nanosecond of guest time is one instruction; implies SMP=1
 #	TIMEOUT seconds until the run counts as hung (300)
@@ -33,7 +34,8 @@ initrd=$build/initramfs/$ARCH.cpio
 kernel=${KERNEL:-$kernel} initrd=${INITRD:-$initrd}
 [ -f "$kernel" ] || die "there is no kernel $kernel: run 'make kernel ARCH=$ARCH TREE=$TREE' first"
 [ -f "$initrd" ] || die "there is no $initrd: run 'make initramfs ARCH=$ARCH' first"
-command -v "$qemu" >/dev/null || die "$qemu is not installed: run 'make packages'"
+bochs=$(mode_bochs "$MODE")
+[ -n "$bochs" ] || command -v "$qemu" >/dev/null || die "$qemu is not installed: run 'make packages'"
 
 mkdir -p "$logs/run"
 log=$logs/run/$ARCH-$TREE-$MODE-$(date +%H%M%S)-$$.log
@@ -47,14 +49,27 @@ args=("${machine[@]}" -m "${MEM:-2G}" -smp "$SMP" -display none -no-reboot -node
 append="console=$console rdinit=/init panic=-1 oops=panic printk.time=1 $(mode_args "$MODE") ${APPEND:-}"
 
 if [ -z "$CMD" ]; then
+	[ -z "$bochs" ] || die "Bochs has no console to type into: set CMD"
 	exec "$qemu" "${args[@]}" -initrd "$initrd" -append "$append" -serial mon:stdio
 fi
 
 # The command travels in a second archive behind the first: the kernel's command line would mangle its quotes.
 nonce=$$-$RANDOM
 mkdir "$work/root"
-printf '%s\n' "$CMD" >"$work/root/cmd"
+printf '%s\n' "$(mode_probe "$MODE")" "$CMD" >"$work/root/cmd"
 echo "$nonce" >"$work/root/nonce"
+if [ -n "$bochs" ]; then
+	# Bochs reads all of the initrd through its BIOS: only what CMD names goes there.
+	mkdir "$work/few"
+	{ grep -oE '/st(-base)?/[^ ;]+' <<<"$CMD" || true; } | sed 's,^/,,' | sort -u >"$work/names"
+	(
+		cd "$work/few"
+		mapfile -t names <"$work/names"
+		cpio -id --quiet init 'bin/*' 'fw/*' "${names[@]}" <"$initrd"
+		find . | cpio --quiet -o -H newc >"$work/few.cpio"
+	)
+	initrd=$work/few.cpio
+fi
 {
 	cat "$initrd"
 	(cd "$work/root" && printf '%s\n' cmd nonce | cpio --quiet -o -H newc)
@@ -85,11 +100,12 @@ follow() {
 	done
 }
 
+emulator=("$qemu" "${args[@]}" -initrd "$work/initrd" -append "$append" -serial stdio)
+[ -z "$bochs" ] || emulator=("$root/scripts/bochs.sh" "$bochs" "$kernel" "$work/initrd" "$append")
 rc=0
 exec 3>"$log"
 [ -z "${OUT:-}" ] || exec 4>"$OUT"
-timeout --foreground -k 5 "$limit" "$qemu" "${args[@]}" -initrd "$work/initrd" -append "$append" -serial stdio \
-	</dev/null 2>&1 | follow || rc=${PIPESTATUS[0]}
+timeout --foreground -k 5 "$limit" "${emulator[@]}" </dev/null 2>&1 | follow || rc=${PIPESTATUS[0]}
 exec 3>&-
 
 fail() { die "$ARCH $TREE ($MODE): $1 (log: $log)" "${2:-1}"; }
