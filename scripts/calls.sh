@@ -1,6 +1,6 @@
 #!/bin/bash
-# calls.sh: how often the base and the patched kernel call a function, and for how long they hold a lock, in the scenarios
-# of calls.scenarios. arm64 under QEMU with one CPU, icount, and the plugin tools/qemu/calls.c; the kernel knows nothing of it.
+# calls.sh: how often the base and the patched kernel call a function, and for how long they keep others from a lock, in the
+# scenarios of calls.scenarios: arm64, one CPU, icount, and the plugin tools/qemu/calls.c. The kernel knows nothing of it.
 #
 #	ONLY    a regular expression: only the scenarios whose name it matches
 #
@@ -30,14 +30,14 @@ runs() { scenarios | awk -F'\t' '!seen[$2, $3, $6]++ { print ++n "\t" $2 "\t" $3
 # counted: the functions whose calls are of interest to any scenario
 counted() { scenarios | awk -F'\t' '$5 != "longest" { print $5 } sub(/^max /, "", $4) { print $4 }' | sort -u; }
 
-# functions TREE ROLE PATTERN: "ROLE=name:address:size" of the functions whose names begin with PATTERN, for the plugin. What
-# the compiler appends to the name of a copy is cut off, and nothing but such a copy may follow a name in full.
+# functions TREE ROLE NAME: ",ROLE=name:address:size" for the plugin; nothing if the kernel has no such function. What the
+# compiler appends to the names of copies is left out. A NAME that ends in "_" stands for all that begin with it.
 functions() {
 	"${cross}nm" -S --defined-only "$(obj_dir arm64 "$1")/vmlinux" | awk -v role="$2" -v name="$3" '
 		NF == 4 && $3 ~ /[tT]/ {
 			copy = $4
 			sub(/\..*/, "", copy)
-			if (copy == name || (role == "count" && name ~ /_$/ && index(copy, name) == 1))
+			if (copy == name || (name ~ /_$/ && index(copy, name) == 1))
 				printf ",%s=%s:%s:%s", role, copy, $1, $2
 		}'
 }

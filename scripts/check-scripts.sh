@@ -80,6 +80,7 @@ expect "kernel: unknown TREE" 1 "unknown TREE 'foo'" "$s/kernel.sh" arm64 foo
 expect "kernel: unknown fragment" 1 'no config fragment' "$s/kernel.sh" arm64 base nonesuch
 expect "bench: unknown BENCH" 1 "unknown BENCH 'slow'" env BENCH=slow "$s/bench.sh"
 expect "bench: unknown METRIC" 1 "unknown METRIC 'cycles'" env METRIC=cycles "$s/bench.sh"
+expect "calls: no such scenario" 1 "no scenario of calls.scenarios has a name that matches ONLY='nonesuch'" env ONLY=nonesuch "$s/calls.sh"
 
 expect "bench: unknown VENDOR" 1 "unknown VENDOR 'acme': use amd or intel" env ARCH=x86 VENDOR=acme "$s/bench.sh"
 expect "bench: VENDOR without x86" 1 'VENDOR=intel is for ARCH=x86' env VENDOR=intel "$s/bench.sh"
