@@ -28,7 +28,7 @@ scenarios() {
 runs() { scenarios | awk -F'\t' '!seen[$2, $3, $6]++ { print ++n "\t" $2 "\t" $3 "\t" $6 }'; }
 
 # counted: the functions whose calls are of interest to any scenario
-counted() { scenarios | awk -F'\t' '$5 != "longest" { print $5 } sub(/^max /, "", $4) { print $4 }' | sort -u; }
+counted() { scenarios | awk -F'\t' '$5 != "longest" { gsub(/\+/, "\n", $5); print $5 } sub(/^max /, "", $4) { print $4 }' | sort -u; }
 
 # functions TREE ROLE NAME: ",ROLE=name:address:size" for the plugin; nothing if the kernel has no such function. What the
 # compiler appends to the names of copies is left out. A NAME that ends in "_" stands for all that begin with it.
@@ -91,7 +91,7 @@ figure() {
 			value = ""
 			chosen = which == "max"
 			for (i = 3; i < NF; i += 2) {
-				if ($i == figure) value = value + $(i + 1)
+				if (index("+" figure "+", "+" $i "+")) value = value + $(i + 1)
 				if (index(which, "max ") == 1 && index($i, substr(which, 5)) == 1 && $(i + 1) > 0) chosen = 1
 			}
 			if (which !~ /^max/) chosen = $2 == which && !seen++
@@ -103,7 +103,7 @@ figure() {
 table() {
 	local name mode function which figure command target number b p verdict bad=0
 	printf 'scenario\tfigure\tbase\tpatched\ttarget\n' >"$results/arm64-calls.tsv"
-	printf '%-22s %-26s %12s %12s %8s\n' scenario figure base patched target
+	printf '%-22s %-42s %12s %12s %8s\n' scenario figure base patched target
 	while IFS=$'\t' read -r name mode function which figure command target; do
 		number=$(runs | awk -F'\t' -v m="$mode" -v f="$function" -v c="$command" '$2 == m && $3 == f && $4 == c { print $1 }')
 		b=$(figure base "$number" "$which" "$figure")
@@ -118,7 +118,7 @@ table() {
 			bad=1
 		fi
 		printf '%s\t%s\t%s\t%s\t%s\n' "$name" "$figure" "$b" "$p" "$target" >>"$results/arm64-calls.tsv"
-		printf '%-22s %-26s %12s %12s %8s%s\n' "$name" "$figure" "$b" "$p" "$target" "$verdict"
+		printf '%-22s %-42s %12s %12s %8s%s\n' "$name" "$figure" "$b" "$p" "$target" "$verdict"
 	done < <(scenarios)
 	say RESULTS "${results#"$root"/}/arm64-calls.tsv ($(elapsed $((SECONDS - began))))"
 	return "$bad"
