@@ -78,7 +78,7 @@ measure_all() {
 			pids+=($!)
 		done
 		for pid in "${pids[@]}"; do
-			wait "$pid" || die "a run failed (its message is above): $command"
+			wait "$pid" || die "a run failed: $command (its output: $results/calls-*-$number.out)"
 		done
 	done 3< <(runs)
 }
