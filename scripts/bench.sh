@@ -162,7 +162,7 @@ table() {
 				printf "%s\ttime-max\tns\t%.0f\t%.0f\t%.4f\n", $1, b[k, nb[k]], p[k, np[k]], p[k, np[k]] / b[k, nb[k]]
 				spread = sprintf("  spread %.0f %% / %.0f %%", 100 * (b[k, nb[k]] - b[k, 1]) / x, 100 * (p[k, np[k]] - p[k, 1]) / y)
 			}
-			printf "%-22s %14.0f %14.0f %7.3f %10s%s\n", $1, x, y, y / x, $5, spread > text
+			printf "%-22s %14.0f %14.0f %7" (y / x < 0.0095 ? ".5" : ".3") "f %10s%s\n", $1, x, y, y / x, $5, spread > text
 		}
 		END { exit bad }' >"$tsv.new" || die "the results are incomplete (raw output: $results/$name-*.counts)"
 	mv "$tsv.new" "$tsv"

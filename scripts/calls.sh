@@ -63,8 +63,8 @@ measure() {
 	local with cpu=
 	[ "$3" = "${3%%+*}" ] || cpu=${3#*+}
 	with=$(plugin "$1" "$4" "$results/calls-$1-$2.raw")
-	CMD="echo 600 >/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages; /st/$5" TREE=$1 MODE=${3%%+*} CPU=$cpu ICOUNT=1 MEM=6G \
-		TIMEOUT=1800 COUNT_ALONE=1 CONFIG='' PLUGIN=$with ARCH=arm64 "$root/scripts/run.sh" >"$results/calls-$1-$2.out"
+	CMD="echo 600 >/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages; export COUNT_ALONE=1; /st/$5" TREE=$1 MODE=${3%%+*} CPU=$cpu ICOUNT=1 MEM=6G \
+		TIMEOUT=1800 CONFIG='' PLUGIN=$with ARCH=arm64 "$root/scripts/run.sh" >"$results/calls-$1-$2.out"
 }
 
 measure_all() {
