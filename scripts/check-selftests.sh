@@ -25,7 +25,7 @@ changed() { ! git -C "$patched_tree" diff --quiet base HEAD -- "tools/testing/se
 guest_script() {
 	local seconds command known test dir
 	# Bochs has no memory to spare, and its tests do without.
-	[ -n "$(mode_bochs "$1")" ] || echo 'echo 560 >/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages'
+	[ -n "$(mode_bochs "${1%%+*}")" ] || echo 'echo 560 >/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages'
 	tests "$1" | while IFS=$'\t' read -r seconds command known; do
 		test=${command%% *}
 		dir=/st-base
@@ -39,7 +39,9 @@ guest_script() {
 
 # boot TREE MODE
 boot() {
-	CMD=$(guest_script "$2") TREE=$1 MODE=$2 SMP=2 MEM=3G TIMEOUT=1200 CONFIG='' APPEND='' ICOUNT=0 \
+	local cpu=
+	[ "$2" = "${2%%+*}" ] || cpu=${2#*+}
+	CMD=$(guest_script "$2") TREE=$1 MODE=${2%%+*} CPU=$cpu SMP=2 MEM=3G TIMEOUT=1200 CONFIG='' APPEND='' ICOUNT=0 \
 		OUT="$results/$ARCH-$1-$2.out" "$root/scripts/run.sh" >/dev/null 2>"$results/$ARCH-$1-$2.err"
 }
 
@@ -67,8 +69,13 @@ judge() {
 	done
 }
 
-for mode in $modes; do
-	[ -n "$(tests "$mode")" ] || continue
+# modes_tested: each mode of this architecture in check.tests once, in that order.
+modes_tested() {
+	awk -F'|' -v arch="$ARCH" '/^#/ || NF < 4 { next } { gsub(/ /, "", $1); gsub(/ /, "", $2) } $1 == arch && !seen[$2]++ { print $2 }' \
+		"$root/scripts/check.tests"
+}
+
+for mode in $(modes_tested); do
 	declare -A pid=()
 	for tree in base patched; do
 		boot "$tree" "$mode" &
