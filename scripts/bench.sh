@@ -69,12 +69,11 @@ check_counts() {
 
 # measure_qemu TREE MODE: one boot.
 measure_qemu() {
-	local icount=0 cpu=
+	local icount=0
 	[ "$METRIC" = time ] || icount=1
 	# 1 GiB pages cannot be made later, and cost nothing where they are not used.
 	[ "$BENCH" != full ] || extra="hugepagesz=1G hugepages=2"
-	[ "$2" = "${2%%+*}" ] || cpu=${2#*+}
-	CMD=$(guest_script "$2" /st /fw) TREE=$1 MODE=${2%%+*} CPU=$cpu ICOUNT=$icount SMP=2 MEM=$([ "$BENCH" = full ] && echo 6G || echo 2G) \
+	CMD=$(guest_script "$2" /st /fw) TREE=$1 MODE=$2 CPU='' ICOUNT=$icount SMP=2 MEM=$([ "$BENCH" = full ] && echo 6G || echo 2G) \
 		APPEND="${extra:-}" TIMEOUT=$((repeat * 900)) OUT=$results/$name-$1-$2.raw \
 		CONFIG='' "$root/scripts/run.sh" >/dev/null
 }

@@ -60,10 +60,9 @@ plugin() {
 
 # measure TREE NUMBER MODE FUNCTION COMMAND: one boot
 measure() {
-	local with cpu=
-	[ "$3" = "${3%%+*}" ] || cpu=${3#*+}
+	local with
 	with=$(plugin "$1" "$4" "$results/calls-$1-$2.raw")
-	CMD="echo 600 >/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages; export COUNT_ALONE=1; /st/$5" TREE=$1 MODE=${3%%+*} CPU=$cpu ICOUNT=1 MEM=6G \
+	CMD="echo 600 >/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages; export COUNT_ALONE=1; /st/$5" TREE=$1 MODE=$3 CPU='' ICOUNT=1 MEM=6G \
 		TIMEOUT=1800 CONFIG='' PLUGIN=$with ARCH=arm64 "$root/scripts/run.sh" >"$results/calls-$1-$2.out"
 }
 

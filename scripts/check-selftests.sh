@@ -25,7 +25,7 @@ changed() { ! git -C "$patched_tree" diff --quiet base HEAD -- "tools/testing/se
 guest_script() {
 	local seconds command known test dir
 	# Bochs has no memory to spare, and its tests do without.
-	[ -n "$(mode_bochs "${1%%+*}")" ] || echo 'echo 560 >/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages'
+	[ -n "$(mode_bochs "$1")" ] || echo 'echo 560 >/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages'
 	tests "$1" | while IFS=$'\t' read -r seconds command known; do
 		test=${command%% *}
 		dir=/st-base
@@ -39,9 +39,7 @@ guest_script() {
 
 # boot TREE MODE
 boot() {
-	local cpu=
-	[ "$2" = "${2%%+*}" ] || cpu=${2#*+}
-	CMD=$(guest_script "$2") TREE=$1 MODE=${2%%+*} CPU=$cpu SMP=2 MEM=3G TIMEOUT=1200 CONFIG='' APPEND='' ICOUNT=0 \
+	CMD=$(guest_script "$2") TREE=$1 MODE=$2 CPU='' SMP=2 MEM=3G TIMEOUT=1200 CONFIG='' APPEND='' ICOUNT=0 \
 		OUT="$results/$ARCH-$1-$2.out" "$root/scripts/run.sh" >/dev/null 2>"$results/$ARCH-$1-$2.err"
 }
 

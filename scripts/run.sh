@@ -8,7 +8,8 @@
 #	ICOUNT  1: one nanosecond of guest time is one instruction; implies SMP=1
 #	TIMEOUT seconds until the run counts as hung (300)
 #	APPEND  more kernel command line	CONFIG  the kernel's extra config fragments
-#	OUT     a file that also gets CMD's output	CPU     more options of QEMU's CPU: lpa2=off limits arm64 to 48 bits
+#	OUT     a file that also gets CMD's output	CPU     more options of QEMU's CPU: lpa2=off limits arm64 to 48 bits;
+#						MODE=nested+lpa2=off says the same
 #
 # Fails, with one line that says why, when CMD fails, and also when the kernel never starts, panics, hangs, comes up in
 # another mode or logs a warning. The whole console is kept under build/logs/run.
@@ -19,6 +20,7 @@ ARCH=${ARCH:-arm64} TREE=${TREE:-patched} CMD=${CMD:-}
 arch "$ARCH"
 tree_dir "$TREE" >/dev/null
 MODE=${MODE:-${modes%% *}}
+case $MODE in *+*) CPU=${MODE#*+} MODE=${MODE%%+*} ;; esac
 case " $modes " in
 *" $MODE "*) ;;
 *) die "unknown MODE '$MODE' for $ARCH: use one of $modes" ;;

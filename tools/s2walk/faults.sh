@@ -11,7 +11,7 @@ set -u
 
 here=$(dirname "$0")
 
-# One fault: its results go to $1/$2/result, "ok|not ok, remark" and comments.
+# One fault. Prints "ok|not ok", a remark, and comments on lines of their own.
 try() # DIR NAME BUILD S2WALK THREADS PGTABLE.C
 {
 	name=$2 build=$3 s2walk=$4 threads=$5 source=$6
