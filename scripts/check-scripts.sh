@@ -5,7 +5,7 @@
 
 toy=$(mktemp -d)
 trap 'rm -rf "$toy"' EXIT
-unset FASTWALK_LOCKED VENDOR KDIR FORCE CMD MODE ICOUNT SMP MEM TIMEOUT APPEND CONFIG OUT ARCH TREE BENCH METRIC HERE V
+unset FASTWALK_LOCKED VENDOR KDIR FORCE CMD MODE ICOUNT SMP MEM TIMEOUT APPEND CONFIG OUT ARCH TREE BENCH METRIC HERE V PHASES TREES MODES SLOW
 export GIT_AUTHOR_NAME=toy GIT_AUTHOR_EMAIL=toy@localhost GIT_COMMITTER_NAME=toy GIT_COMMITTER_EMAIL=toy@localhost
 
 # A kernel tree of three files, and two topics of patches for it.
@@ -81,6 +81,12 @@ expect "kernel: unknown fragment" 1 'no config fragment' "$s/kernel.sh" arm64 ba
 expect "bench: unknown BENCH" 1 "unknown BENCH 'slow'" env BENCH=slow "$s/bench.sh"
 expect "bench: unknown METRIC" 1 "unknown METRIC 'cycles'" env METRIC=cycles "$s/bench.sh"
 expect "calls: no such scenario" 1 "no scenario of calls.scenarios has a name that matches ONLY='nonesuch'" env ONLY=nonesuch "$s/calls.sh"
+
+expect "check: unknown phase" 1 "unknown phase 'nonesuch'" env PHASES="lint nonesuch" "$s/check.sh"
+expect "check: no fragment for another kernel" 1 'PHASES=config needs CONFIG=' env PHASES=config "$s/check.sh"
+expect "selftests: a mode without tests" 1 "no tests for x86 in mode 'warp'" env MODES=warp "$s/check-selftests.sh" x86
+expect "selftests: SLOW that is no number" 1 "SLOW='very' is not a number" env SLOW=very "$s/check-selftests.sh" x86
+expect "selftests: unknown TREES" 1 "unknown TREE 'foo'" env TREES=foo "$s/check-selftests.sh" x86
 
 expect "bench: unknown VENDOR" 1 "unknown VENDOR 'acme': use amd or intel" env ARCH=x86 VENDOR=acme "$s/bench.sh"
 expect "bench: VENDOR without x86" 1 'VENDOR=intel is for ARCH=x86' env VENDOR=intel "$s/bench.sh"

@@ -1,6 +1,7 @@
 #!/bin/bash
 # check.sh: everything that must hold before a change lands. Results: build/results/check.ktap, and a last line
-# "N passed, N failed, N skipped". PHASES="scripts patches ..." runs some of it.
+# "N passed, N failed, N skipped". PHASES="scripts patches ..." runs some of it. One phase runs only if asked for:
+# PHASES=config runs the selftests of ARCH on kernels with the fragments CONFIG; see check-selftests.sh for TREES and SLOW.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -94,9 +95,34 @@ build_all() {
 }
 
 selftests() {
-	"$root/scripts/check-selftests.sh" arm64
-	"$root/scripts/check-selftests.sh" x86
+	TREES='' MODES='' SLOW='' "$root/scripts/check-selftests.sh" arm64
+	TREES='' MODES='' SLOW='' "$root/scripts/check-selftests.sh" x86
 }
+
+config() {
+	local tree
+	# shellcheck disable=SC2086 # a list of fragments
+	set -- $CONFIG
+	for tree in base patched; do
+		case " ${TREES:-base patched} " in
+		*" $tree "*)
+			"$root/scripts/kernel.sh" "${ARCH:-arm64}" "$tree" "$@"
+			echo "ok - kernel ${ARCH:-arm64} $tree $*"
+			;;
+		esac
+		"$root/scripts/selftests.sh" "${ARCH:-arm64}" "$tree"
+	done
+	"$root/scripts/initramfs.sh" "${ARCH:-arm64}"
+	"$root/scripts/check-selftests.sh" "${ARCH:-arm64}" "$@"
+}
+
+for name in $phases; do
+	case $name in
+	lint | scripts | tree | tools | build | selftests | faults | patches) ;;
+	config) [ -n "${CONFIG:-}" ] || die "PHASES=config needs CONFIG=\"fragment...\" (the names in arch/${ARCH:-arm64}/configs/)" ;;
+	*) die "unknown phase '$name' in PHASES: use lint, scripts, tree, tools, build, selftests, faults, patches or config" ;;
+	esac
+done
 
 "$root/scripts/packages.sh" fetch build boot bochs harness check
 take_lock
@@ -106,11 +132,10 @@ touch "$ktap.lines"
 began=$SECONDS
 for name in $phases; do
 	case $name in
-	lint | tree | tools | selftests) phase "$name" "$name" ;;
+	lint | tree | tools | selftests | config) phase "$name" "$name" ;;
 	scripts) phase "$name" "$root/scripts/check-scripts.sh" ;;
 	build) phase "$name" build_all ;;
 	faults | patches) phase "$name" "$root/scripts/check-$name.sh" ;;
-	*) die "unknown phase '$name' in PHASES" ;;
 	esac
 done
 
