@@ -86,6 +86,7 @@ expect "check: unknown phase" 1 "unknown phase 'nonesuch'" env PHASES="lint none
 expect "check: no fragment for another kernel" 1 'PHASES=config needs CONFIG=' env PHASES=config "$s/check.sh"
 expect "selftests: a mode without tests" 1 "no tests for x86 in mode 'warp'" env MODES=warp "$s/check-selftests.sh" x86
 expect "selftests: SLOW that is no number" 1 "SLOW='very' is not a number" env SLOW=very "$s/check-selftests.sh" x86
+expect "selftests: nothing to judge" 1 "TREES='base' leaves nothing to judge" env TREES=base "$s/check-selftests.sh" x86
 expect "selftests: unknown TREES" 1 "unknown TREE 'foo'" env TREES=foo "$s/check-selftests.sh" x86
 
 expect "bench: unknown VENDOR" 1 "unknown VENDOR 'acme': use amd or intel" env ARCH=x86 VENDOR=acme "$s/bench.sh"

@@ -18,6 +18,7 @@ case $slow in '' | *[!0-9]* | 0*) die "SLOW='$slow' is not a number of times" ;;
 for tree in $trees; do
 	tree_dir "$tree" >/dev/null
 done
+case " $trees " in *" patched "*) ;; *) die "TREES='$trees' leaves nothing to judge: it must have patched in it" ;; esac
 results=$build/results/check${fragments:+-${fragments// /-}}
 mkdir -p "$results"
 
@@ -76,6 +77,7 @@ judge() {
 			continue
 		} ;;&
 		-:4) echo "ok - $name # SKIP the test skips itself" ;;
+		-:[!0]* | -:) echo "not ok - $name (patched: ${p:-no result}; see $results/$ARCH-patched-$mode.out)" ;;
 		4:4) echo "ok - $name # SKIP the test skips itself on both kernels" ;;
 		4:0) echo "ok - $name" ;;
 		0:*) echo "not ok - $name (base passes, patched: ${p:-no result}; see $results/$ARCH-patched-$mode.out)" ;;
