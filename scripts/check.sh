@@ -103,6 +103,8 @@ config() {
 	local tree
 	# shellcheck disable=SC2086 # a list of fragments
 	set -- $CONFIG
+	"$root/scripts/fetch.sh"
+	"$root/scripts/tree.sh"
 	for tree in base patched; do
 		case " ${TREES:-base patched} " in
 		*" $tree "*)
