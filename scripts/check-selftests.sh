@@ -2,8 +2,8 @@
 # check-selftests.sh ARCH [FRAGMENT...]: runs check.tests of one architecture on both kernels, side by side, and judges the
 # difference. One "ok", "not ok" or "ok ... # SKIP" line a test.
 #
-# With FRAGMENTs, which arch/ARCH/configs/ has (`make check-config`), the kernels are those built with them, and all takes
-# SLOW times as long. TREES="patched" leaves base out: what is not 0 is a failure then. MODES="vhe nested" leaves out other modes.
+# With FRAGMENTs, which arch/ARCH/configs/ has (`make check PHASES=config`), the kernels are those built with them. Tests may
+# take SLOW times as long. TREES="patched" leaves base out, MODES="vhe nested" other modes.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -88,14 +88,14 @@ judge() {
 	done
 }
 
-# modes_tested: each mode of this architecture in check.tests once, in that order.
-modes_tested() {
-	awk -F'|' -v arch="$ARCH" '/^#/ || NF < 4 { next } { gsub(/ /, "", $1); gsub(/ /, "", $2) } $1 == arch && !seen[$2]++ { print $2 }' \
-		"$root/scripts/check.tests"
-}
+# Each mode of this architecture in check.tests once, in that order.
+tested=$(awk -F'|' -v arch="$ARCH" '/^#/ || NF < 4 { next } { gsub(/ /, "", $1); gsub(/ /, "", $2) } $1 == arch && !seen[$2]++ { print $2 }' \
+	"$root/scripts/check.tests")
+for mode in ${MODES:=$tested}; do
+	grep -qxF "$mode" <<<"$tested" || die "check.tests has no tests for $ARCH in mode '$mode' (MODES takes: $(xargs <<<"$tested"))"
+done
 
-for mode in ${MODES:-$(modes_tested)}; do
-	grep -qxF "$mode" <<<"$(modes_tested)" || die "check.tests has no tests for $ARCH in mode '$mode' (MODES takes: $(modes_tested | xargs))"
+for mode in $MODES; do
 	declare -A pid=()
 	for tree in $trees; do
 		boot "$tree" "$mode" &

@@ -5,7 +5,8 @@
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-phases=${PHASES:-lint scripts tree tools build selftests faults patches}
+all_phases='lint scripts tree tools build selftests faults patches'
+phases=${PHASES:-$all_phases}
 ktap=$build/results/check.ktap
 
 # phase NAME CMD...: keeps the "ok" and "not ok" lines of CMD; a CMD that fails outright is a failure too.
@@ -79,19 +80,24 @@ tools() {
 		-e 's/^  FAIL +([^ ]+) +(.*)/not ok - s2walk \1: \2/' -e '/^[0-9]+ passed, [0-9]+ failed/d'
 }
 
-build_all() {
-	local arch tree
-	for arch in arm64 x86; do
-		for tree in base patched; do
-			"$root/scripts/kernel.sh" "$arch" "$tree"
-			echo "ok - kernel $arch $tree"
-		done
-		for tree in base patched; do
-			"$root/scripts/selftests.sh" "$arch" "$tree"
-			echo "ok - selftests $arch $tree"
-		done
-		"$root/scripts/initramfs.sh" "$arch"
+# build_arch ARCH [FRAGMENT...]: the kernels of TREES, and what is run in them
+build_arch() {
+	local arch=$1 tree
+	shift
+	for tree in ${TREES:-base patched}; do
+		"$root/scripts/kernel.sh" "$arch" "$tree" "$@"
+		echo "ok - kernel $arch $tree${*:+ $*}"
 	done
+	for tree in base patched; do
+		"$root/scripts/selftests.sh" "$arch" "$tree"
+		echo "ok - selftests $arch $tree"
+	done
+	"$root/scripts/initramfs.sh" "$arch"
+}
+
+build_all() {
+	TREES='' build_arch arm64
+	TREES='' build_arch x86
 }
 
 selftests() {
@@ -100,30 +106,21 @@ selftests() {
 }
 
 config() {
-	local tree
 	# shellcheck disable=SC2086 # a list of fragments
-	set -- $CONFIG
+	set -- "${ARCH:-arm64}" $CONFIG
 	"$root/scripts/fetch.sh"
 	"$root/scripts/tree.sh"
-	for tree in base patched; do
-		case " ${TREES:-base patched} " in
-		*" $tree "*)
-			"$root/scripts/kernel.sh" "${ARCH:-arm64}" "$tree" "$@"
-			echo "ok - kernel ${ARCH:-arm64} $tree $*"
-			;;
-		esac
-		"$root/scripts/selftests.sh" "${ARCH:-arm64}" "$tree"
-	done
-	"$root/scripts/initramfs.sh" "${ARCH:-arm64}"
-	"$root/scripts/check-selftests.sh" "${ARCH:-arm64}" "$@"
+	build_arch "$@"
+	"$root/scripts/check-selftests.sh" "$@"
 }
 
 for name in $phases; do
-	case $name in
-	lint | scripts | tree | tools | build | selftests | faults | patches) ;;
-	config) [ -n "${CONFIG:-}" ] || die "PHASES=config needs CONFIG=\"fragment...\" (the names in arch/${ARCH:-arm64}/configs/)" ;;
-	*) die "unknown phase '$name' in PHASES: use lint, scripts, tree, tools, build, selftests, faults, patches or config" ;;
+	case " $all_phases config " in
+	*" $name "*) ;;
+	*) die "unknown phase '$name' in PHASES: use $all_phases or config" ;;
 	esac
+	[ "$name" != config ] || [ -n "${CONFIG:-}" ] ||
+		die "PHASES=config needs CONFIG=\"fragment...\" (the names in arch/${ARCH:-arm64}/configs/)"
 done
 
 "$root/scripts/packages.sh" fetch build boot bochs harness check
