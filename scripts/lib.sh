@@ -24,14 +24,39 @@ die() {
 	exit "${2:-1}"
 }
 
-# Ctrl-C: what runs in the background would not hear of it. The whole process group ends; stamps are written last, so
-# that a rerun trusts nothing that is half-made.
-interrupted() {
-	trap - INT TERM
-	printf '\n%s: interrupted: run the same command again to go on\n' "${0##*/}" >&2
-	kill -TERM 0
+# The script that was called first does nothing but wait for a copy of itself that does the work. It alone hears of Ctrl-C,
+# SIGTERM and a closed terminal, at once, and however the copy ends, what that started ends too: all that has our number
+# in its environment. The lock is theirs as well: it is free when they are gone. A copy that must end has its EXIT traps run.
+# Stamps are written last, so that a rerun trusts nothing that is half-made.
+started_by_us() { grep -lszE "^FASTWALK_RUNS=.*:$$:" /proc/[0-9]*/environ || true; }
+end_all() {
+	local tries=0 signal=TERM found
+	while found=$(started_by_us) && [ -n "$found" ]; do
+		[ "$tries" -lt 100 ] || signal=KILL
+		grep -oE '[0-9]+' <<<"$found" | while read -r pid; do kill "-$signal" "$pid" 2>/dev/null || true; done
+		sleep 0.1
+		tries=$((tries + 1))
+		[ "$tries" -lt 150 ] || die "could not end processes that this run started: $(grep -oE '[0-9]+' <<<"$found" | xargs)"
+	done
 }
-trap interrupted INT
+# interrupted STATUS
+interrupted() {
+	trap '' INT TERM HUP
+	end_all
+	printf '\n%s: interrupted: run the same command again to go on\n' "${0##*/}" >&2
+	exit "$1"
+}
+if [ -z "${FASTWALK_TOP:-}" ]; then
+	trap 'interrupted 130' INT
+	trap 'interrupted 143' TERM
+	trap 'interrupted 129' HUP
+	FASTWALK_TOP=$$ FASTWALK_RUNS=${FASTWALK_RUNS:-}:$$: "$BASH" "$0" "$@" <&0 &
+	rc=0
+	wait $! 2>/dev/null || rc=$?
+	end_all
+	exit "$rc"
+fi
+trap 'exit 143' TERM
 
 # elapsed SECONDS: 75 -> 1:15
 elapsed() { printf '%d:%02d' $(($1 / 60)) $(($1 % 60)); }
@@ -47,7 +72,7 @@ logged() {
 		"$@" 2>&1 | tee "$log" || return 1
 		return 0
 	fi
-	"$@" >"$log" 2>&1 9>&- &
+	"$@" >"$log" 2>&1 &
 	pid=$!
 	while kill -0 "$pid" 2>/dev/null; do
 		sleep 0.2
@@ -72,15 +97,8 @@ take_lock() {
 	if ! flock -n 9; then
 		die "another run is working in $build (pid $(cat "$build/.lock" 2>/dev/null)): wait for it or stop it"
 	fi
-	echo $$ >"$build/.lock"
+	echo "$FASTWALK_TOP" >"$build/.lock"
 	export FASTWALK_LOCKED=1
-}
-
-# release_lock: for a caller that has no more to write (make run, once everything is built).
-release_lock() {
-	[ -n "${FASTWALK_LOCKED:-}" ] && [ -e /proc/self/fd/9 ] || return 0
-	exec 9>&-
-	unset FASTWALK_LOCKED
 }
 
 # need_space MIB: says so before a disk fills up rather than after.

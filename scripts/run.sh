@@ -39,11 +39,6 @@ kernel=${KERNEL:-$kernel} initrd=${INITRD:-$initrd}
 bochs=$(mode_bochs "$MODE")
 [ -n "$bochs" ] || command -v "$qemu" >/dev/null || die "$qemu is not installed: run 'make packages'"
 
-mkdir -p "$logs/run"
-log=$logs/run/$ARCH-$TREE-$MODE-$(date +%H%M%S)-$$.log
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-
 [ -z "${CPU:-}" ] || machine[-1]+=,$CPU
 args=("${machine[@]}" -m "${MEM:-2G}" -smp "$SMP" -display none -no-reboot -nodefaults -kernel "$kernel")
 [ "${ICOUNT:-0}" != 1 ] || args+=(-icount "shift=0,sleep=off")
@@ -54,6 +49,11 @@ if [ -z "$CMD" ]; then
 	[ -z "$bochs" ] || die "Bochs has no console to type into: set CMD"
 	exec "$qemu" "${args[@]}" -initrd "$initrd" -append "$append" -serial mon:stdio
 fi
+
+mkdir -p "$logs/run"
+log=$logs/run/$ARCH-$TREE-$MODE-$(date +%H%M%S)-$$.log
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
 
 # The command travels in a second archive behind the first: the kernel's command line would mangle its quotes.
 nonce=$$-$RANDOM
@@ -77,6 +77,9 @@ fi
 	(cd "$work/root" && printf '%s\n' cmd nonce | cpio --quiet -o -H newc)
 } >"$work/initrd"
 
+# What the kernel says begins with a time stamp. A test's output does not, even if it begins with a bracket.
+kernel_line='^\[ *[0-9]+\.[0-9]+\]'
+
 # Console lines: all into the log; between begin and end also to the user; the end mark carries CMD's status.
 follow() {
 	local line show=${V:-0} began=0
@@ -89,9 +92,8 @@ follow() {
 			began=0
 			echo "${line##* }" >"$work/status"
 			;;
-		"["*) [ "$show" = 0 ] || printf '%s\n' "$line" ;;
 		*)
-			if [ "$began" = 1 ]; then
+			if [ "$began" = 1 ] && ! [[ $line =~ $kernel_line ]]; then
 				printf '%s\n' "$line"
 				[ -z "${OUT:-}" ] || printf '%s\n' "$line" >&4
 			elif [ "$show" != 0 ]; then
@@ -112,9 +114,9 @@ exec 3>&-
 
 fail() { die "$ARCH $TREE ($MODE): $1 (log: $log)" "${2:-1}"; }
 
-# splats: what the kernel itself complained about; test output is not prefixed with a time stamp.
+# splats: what the kernel itself complained about
 splats() {
-	grep -aE '^\[ *[0-9]+\.[0-9]+\]' "$log" | grep -aE \
+	grep -aE "$kernel_line" "$log" | grep -aE \
 		'WARNING: |BUG: |kernel BUG at|Oops|UBSAN: |KASAN: |possible .*(locking|deadlock)|rcu: INFO: .*stall|blocked for more than|soft lockup|hyp panic|Unhandled fault' |
 		head -n 1
 }
