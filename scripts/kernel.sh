@@ -16,23 +16,17 @@ obj=$(obj_dir "$arch" "$tree" "$@")
 name=$arch-$tree${*:+ $*}
 config=$(mktemp)
 trap 'rm -f "$config"' EXIT
-for fragment in test "$@"; do
-	file=$root/arch/$arch/configs/$fragment.config
-	[ -f "$file" ] || die "no config fragment $file (CONFIG= takes the names in arch/$arch/configs/)"
-	cat "$file" >>"$config"
-done
+kernel_config "$arch" "$@" >"$config"
 
 stamp=$obj/.fastwalk
-now=$(
-	fingerprint "$tree"
-	cat "$config"
-)
+now=$(kernel_stamp "$arch" "$tree" "$@")
 if [ -f "$obj/$image" ] && [ "$(cat "$stamp" 2>/dev/null)" = "$now" ]; then
 	exit 0
 fi
 take_lock
 need_space 2500
-rm -f "$stamp"
+# A build that fails leaves nothing to boot.
+rm -f "$stamp" "$obj/$image"
 mkdir -p "$obj"
 
 kmake() {

@@ -5,6 +5,8 @@
 # log under build/logs; V=1 shows it as well.
 
 set -eu -o pipefail
+# In $(...) as well.
+shopt -s inherit_errexit
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=$root/build
@@ -153,4 +155,25 @@ fingerprint() {
 		git -C "$patched_tree" ls-files --others --exclude-standard
 		;;
 	esac
+}
+
+# kernel_config ARCH [FRAGMENT...]: the options that a kernel is built with
+kernel_config() {
+	local arch=$1 fragment file
+	shift
+	for fragment in test "$@"; do
+		file=$root/arch/$arch/configs/$fragment.config
+		[ -f "$file" ] || die "no config fragment $file (CONFIG= takes the names in arch/$arch/configs/)"
+		cat "$file"
+	done
+}
+
+# kernel_stamp ARCH TREE [FRAGMENT...]: what a kernel would be built from now. kernel.sh leaves it beside the kernel.
+kernel_stamp() {
+	local arch=$1 tree=$2 config
+	shift 2
+	config=$(kernel_config "$arch" "$@")
+	echo "$arch $tree${*:+ $*}"
+	echo "config $(sha256sum <<<"$config")"
+	fingerprint "$tree"
 }

@@ -29,12 +29,19 @@ SMP=${SMP:-2}
 [ "${ICOUNT:-0}" != 1 ] || SMP=1
 limit=${TIMEOUT:-300}
 
-# shellcheck disable=SC2086 # a list of fragments
-kernel=$(obj_dir "$ARCH" "$TREE" ${CONFIG:-})/$image
+# shellcheck disable=SC2206 # a list of fragments
+fragments=(${CONFIG:-})
+obj=$(obj_dir "$ARCH" "$TREE" "${fragments[@]}")
+kernel=$obj/$image
 initrd=$build/initramfs/$ARCH.cpio
 # Not for make: kernels and archives from elsewhere; and a TCG plugin with its arguments.
 kernel=${KERNEL:-$kernel} initrd=${INITRD:-$initrd}
-[ -f "$kernel" ] || die "there is no kernel $kernel: run 'make kernel ARCH=$ARCH TREE=$TREE' first"
+make_kernel="run 'make kernel ARCH=$ARCH TREE=$TREE${CONFIG:+ CONFIG=\"$CONFIG\"}' first"
+[ -f "$kernel" ] || die "there is no kernel $kernel: $make_kernel"
+if [ -z "${KERNEL:-}" ]; then
+	now=$(kernel_stamp "$ARCH" "$TREE" "${fragments[@]}")
+	[ "$(cat "$obj/.fastwalk" 2>/dev/null)" = "$now" ] || die "$kernel was not built from what is there now: $make_kernel"
+fi
 [ -f "$initrd" ] || die "there is no $initrd: run 'make initramfs ARCH=$ARCH' first"
 bochs=$(mode_bochs "$MODE")
 [ -n "$bochs" ] || command -v "$qemu" >/dev/null || die "$qemu is not installed: run 'make packages'"
