@@ -26,14 +26,23 @@ make_tree() {
 		cp --remove-destination "$patched_tree/$file" "$faulty_tree/$file"
 	done
 	for file in "${faults[@]}"; do
-		patch -s -p1 -d "$faulty_tree" <"$file" || die "${file#"$root"/} does not apply to build/linux any more"
+		patch -s -p1 -d "$faulty_tree" <"$file" ||
+			die "${file#"$root"/} does not fit build/linux any more: mend it, or remove it with what it proves"
 	done
 }
 
+for fault in "${faults[@]}"; do
+	test=$(header Test "$fault")
+	says=$(header Says "$fault")
+	if [ -z "$test" ] || [ -z "$says" ]; then
+		die "${fault#"$root"/} lacks a line 'Test: <command>' or 'Says: <regular expression>'"
+	fi
+done
 take_lock
 now=$(fingerprint faulty)
 if [ "$(cat "$faulty_tree/.fastwalk-faults" 2>/dev/null)" != "$now" ]; then
-	logged "$logs/faults-tree.log" make_tree || die "build/faulty could not be made"
+	say FAULTS "${#faults[@]} in build/faulty"
+	make_tree
 	echo "$now" >"$faulty_tree/.fastwalk-faults"
 fi
 "$root/scripts/kernel.sh" x86 faulty
@@ -41,6 +50,8 @@ cmd=
 for fault in "${faults[@]}"; do
 	cmd+="echo \"run ${fault##*/}\"; /st/$(header Test "$fault"); echo \"status \$?\";"
 done
+rm -f "$out"
+touch "$out"
 # Its status does not matter: a kernel with faults may do anything once the tests have said what they found.
 ARCH=x86 TREE=faulty MODE=svm CMD=$cmd OUT=$out SMP=2 MEM=2G TIMEOUT=300 CONFIG='' APPEND='' ICOUNT=0 \
 	"$root/scripts/run.sh" >/dev/null 2>"$out.err" || true

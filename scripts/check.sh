@@ -8,46 +8,80 @@
 all_phases='lint scripts tree tools build selftests faults patches'
 phases=${PHASES:-$all_phases}
 ktap=$build/results/check.ktap
+me=$root/scripts/check.sh
 
-# phase NAME CMD...: keeps the "ok" and "not ok" lines of CMD; a CMD that fails outright is a failure too.
+# phase NAME: runs it in a process of its own, so that whatever fails there ends it (in a function called with "||" nothing
+# does), and what it started ends with it. Keeps its "ok" and "not ok" lines. One that fails, or has none, is a failure.
 phase() {
-	local name=$1 began=$SECONDS rc=0
-	shift
+	local name=$1 began=$SECONDS rc=0 log=$logs/check-$1.log why=
 	say CHECK "$name"
-	"$@" 2>&1 | tee "$logs/check-$name.log" | {
-		while IFS= read -r line; do
-			case $line in
-			"ok - "*) [ "${V:-0}" = 0 ] || printf '%s\n' "$line" ;;
-			*) printf '%s\n' "$line" ;;
-			esac
-		done
-	} || rc=1
-	grep -aE '^(not )?ok - ' "$logs/check-$name.log" | sed "s/^\(not \)\?ok - /&$name: /" >>"$ktap.lines" || true
-	[ "$rc" -eq 0 ] || echo "not ok - $name: the phase itself failed (see $logs/check-$name.log)" >>"$ktap.lines"
-	say "" "$name in $(elapsed $((SECONDS - began)))"
+	FASTWALK_TOP='' "$me" --run "$name" 2>&1 | tee "$log" | if [ "${V:-0}" = 0 ]; then grep -av '^ok - ' || true; else cat; fi || rc=$?
+	grep -aE '^(not )?ok - ' "$log" | sed "s/^\(not \)\?ok - /&$name: /" >"$ktap.phase" || why='it had no result'
+	[ "$rc" -eq 0 ] || why="the phase itself failed: $(tail -n 1 "$log" | tr -d '\0')"
+	[ -z "$why" ] || echo "not ok - $name: $why (see $log)" >>"$ktap.phase"
+	cat "$ktap.phase" >>"$ktap.lines"
+	rm -f "$ktap.phase"
+	times+="${times:+, }$name $(elapsed $((SECONDS - began)))"
 }
 
+# ok NAME CMD...: for a function of this script, CMD is "$me --run FUNCTION": see above.
 ok() {
 	local name=$1
 	shift
 	if "$@" >"$logs/check-ok.log" 2>&1; then
 		echo "ok - $name"
 	else
-		echo "not ok - $name: $(head -n 1 "$logs/check-ok.log")"
+		echo "not ok - $name: $(grep -m 1 . "$logs/check-ok.log" || echo "$1 failed")"
+	fi
+}
+
+# step NAME CMD...: what has to work before anything else can
+step() {
+	local name=$1
+	shift
+	if "$@"; then
+		echo "ok - $name"
+	else
+		echo "not ok - $name"
+		exit 1
 	fi
 }
 
 lint() {
 	cd "$root"
-	ok "shellcheck" shellcheck -x -P . scripts/*.sh tools/guest/init .ci/run arch/*/arch.conf
-	ok "no file names a mirror or a path of this machine" no_machine_names
-	ok "MAINTAINERS.snippet covers what the patches touch" maintainers
+	shellcheck -x -P . -o check-set-e-suppressed -f gcc scripts/*.sh tools/guest/init .ci/run arch/*/arch.conf >"$logs/shellcheck" ||
+		[ $? -eq 1 ]
+	ok "shellcheck" "$me" --run shellchecked
+	ok "no failure is lost where set -e is off" "$me" --run errexit
+	ok "no file names a mirror or a path of this machine" "$me" --run no_machine_names
+	ok "MAINTAINERS.snippet covers what the patches touch" "$me" --run maintainers
+	ok "check.tests is well-formed" scripts/check-selftests.sh list
+}
+
+shellchecked() { ! grep -v '\[SC2310\]$' "$logs/shellcheck"; }
+
+# In a function that is called by "if", "!", "&&" or "||", set -e is off. These can do with that: they are one command, or
+# say themselves what fails; and what logged is given is one command. Look at a new one before it gets here.
+errexit_is_off_in=' base_id follow git_linux have_apt kmake logged mode_bochs mode_proof passed patches_hash reads_kernel
+	scenarios splats started_by_us too_old '
+errexit() {
+	local file line column rest name bad=0
+	while IFS=: read -r file line column rest; do
+		case $rest in *"[SC2310]") ;; *) continue ;; esac
+		name=$(sed -n "${line}p" "$file")
+		name=${name:column-1}
+		name=${name%%[!a-zA-Z0-9_]*}
+		[[ ! $errexit_is_off_in =~ [[:space:]]${name}[[:space:]] ]] || continue
+		echo "$file:$line: set -e is off in $name(): call it by itself, or see errexit_is_off_in in check.sh"
+		bad=1
+	done <"$logs/shellcheck"
+	return "$bad"
 }
 
 no_machine_names() {
 	local hits
 	# The second word is split so that this line does not find itself.
-	hits=$(git grep -nIE "https?://[a-z.]*(deb|ftp|security)\\.debian\\.""org|(^|[ \"'=])($root|$HOME)/" -- . || true)
+	hits=$(git grep -nIE "https?://[a-z.]*(deb|ftp|security)\\.debian\\.""org|(^|[ \"'=])($root|$HOME)/" -- . || [ $? -eq 1 ])
 	echo "$hits"
 	[ -z "$hits" ]
 }
@@ -57,7 +91,7 @@ maintainers() {
 	local covered uncovered
 	# A path that ends in a slash covers all below it; a star stands for anything but a slash.
 	covered=$(sed -n 's/^F:[[:space:]]*//p' MAINTAINERS.snippet | sed 's/\./\\./g; s/\*/[^\/]*/g; s/[^/]$/&$/; s/^/^/')
-	uncovered=$(cat patches/*/*.patch | sed -n 's|^+++ b/||p' | sort -u | grep -vE -e "$covered" || true)
+	uncovered=$(cat patches/*/*.patch | sed -n 's|^+++ b/||p' | sort -u | grep -vE -e "$covered" || [ $? -eq 1 ])
 	[ -z "$uncovered" ] || {
 		printf 'no F: line for %s\n' "$uncovered"
 		return 1
@@ -67,8 +101,9 @@ maintainers() {
 tree() {
 	"$root/scripts/fetch.sh"
 	"$root/scripts/tree.sh"
+	rm -rf "$build/patches.before"
 	cp -r "$root/patches" "$build/patches.before"
-	ok "refresh" "$root/scripts/refresh.sh"
+	step "refresh" "$root/scripts/refresh.sh"
 	ok "tree and refresh leave patches/ as it was" diff -r "$build/patches.before" "$root/patches"
 	rm -rf "$build/patches.before"
 }
@@ -85,17 +120,15 @@ build_arch() {
 	local arch=$1 tree
 	shift
 	for tree in ${TREES:-base patched}; do
-		"$root/scripts/kernel.sh" "$arch" "$tree" "$@"
-		echo "ok - kernel $arch $tree${*:+ $*}"
+		step "kernel $arch $tree${*:+ $*}" "$root/scripts/kernel.sh" "$arch" "$tree" "$@"
 	done
 	for tree in base patched; do
-		"$root/scripts/selftests.sh" "$arch" "$tree"
-		echo "ok - selftests $arch $tree"
+		step "selftests $arch $tree" "$root/scripts/selftests.sh" "$arch" "$tree"
 	done
-	"$root/scripts/initramfs.sh" "$arch"
+	step "initramfs $arch" "$root/scripts/initramfs.sh" "$arch"
 }
 
-build_all() {
+build() {
 	TREES='' build_arch arm64
 	TREES='' build_arch x86
 }
@@ -105,6 +138,10 @@ selftests() {
 	TREES='' MODES='' SLOW='' "$root/scripts/check-selftests.sh" x86
 }
 
+scripts() { "$root/scripts/check-scripts.sh"; }
+faults() { "$root/scripts/check-faults.sh"; }
+patches() { "$root/scripts/check-patches.sh"; }
+
 config() {
 	# shellcheck disable=SC2086 # a list of fragments
 	set -- "${ARCH:-arm64}" $CONFIG
@@ -113,6 +150,11 @@ config() {
 	build_arch "$@"
 	"$root/scripts/check-selftests.sh" "$@"
 }
+
+if [ "${1:-}" = --run ]; then
+	"$2"
+	exit
+fi
 
 for name in $phases; do
 	case " $all_phases config " in
@@ -128,14 +170,9 @@ take_lock
 mkdir -p "$logs" "$build/results"
 rm -f "$ktap" "$ktap.lines"
 touch "$ktap.lines"
-began=$SECONDS
+began=$SECONDS times=
 for name in $phases; do
-	case $name in
-	lint | tree | tools | selftests | config) phase "$name" "$name" ;;
-	scripts) phase "$name" "$root/scripts/check-scripts.sh" ;;
-	build) phase "$name" build_all ;;
-	faults | patches) phase "$name" "$root/scripts/check-$name.sh" ;;
-	esac
+	phase "$name"
 done
 
 awk 'BEGIN { print "KTAP version 1" }
@@ -147,6 +184,7 @@ skipped=$(grep -c '# SKIP' "$ktap" || true)
 passed=$(($(grep -c '^ok' "$ktap" || true) - skipped))
 echo
 grep -E '^not ok|# SKIP' "$ktap" || true
+say TIMES "$times"
 say RESULTS "${ktap#"$root"/} ($(elapsed $((SECONDS - began))))"
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
