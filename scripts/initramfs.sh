@@ -44,7 +44,7 @@ ln -s busybox "$stage/bin/sh"
 install -m 755 "$guest/init" "$stage/init"
 find "$guest" -type f ! -name '*.c' ! -name init -exec install -m 755 -t "$stage/fw" {} +
 cp -a "$build/st/$arch-patched" "$stage/st"
-awk -F'|' '/^[^#]/ && NF >= 4 { sub(/^ +/, "", $4); split($4, w, " "); print w[1] }' "$root/scripts/check.tests" |
+"$root/scripts/check-selftests.sh" list | awk -F'\t' '{ split($4, w, " "); print w[1] }' |
 	sort -u | while read -r test; do
 	[ ! -f "$build/st/$arch-base/$test" ] || install -D -m 755 "$build/st/$arch-base/$test" "$stage/st-base/$test"
 done
