@@ -1,119 +1,243 @@
 #!/bin/bash
-# check-patches.sh: each patch by itself. checkpatch --strict; and, patch by patch in a worktree of its own, that KVM builds
-# on both architectures with W=1, and the files that the patch touches pass sparse, without a warning that base has not.
+# check-patches.sh: each patch by itself. checkpatch --strict; and, patch by patch in a worktree for each architecture, that
+# KVM builds with W=1, and the files that the patch touches pass sparse, without a warning that base has not.
+#
+# What passed is remembered beside ccache's cache, by all that could change the result: remove ~/.cache/fastwalk to forget.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
+me=$root/scripts/check-patches.sh
 work=$build/bisect
 results=$build/results/check
-mkdir -p "$results"
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/fastwalk/passed
+
+# passed KEY: whether it has before; keep KEY FILE: it has, and this is what there is to know about it
+passed() { [ -f "$cache/$1" ]; }
+keep() {
+	mkdir -p "$cache"
+	cp "$2" "$cache/$1.new.$$"
+	mv "$cache/$1.new.$$" "$cache/$1"
+}
+key() { sha256sum | cut -d' ' -f1; }
 
 checkpatch() {
-	local patch name
-	for patch in "$root"/patches/*/*.patch; do
+	local patch name key rc again=0 number=0 out=$results/checkpatch.out
+	local patches=("$root"/patches/*/*.patch)
+	for patch in "${patches[@]}"; do
 		name=${patch#"$root"/}
-		# The tag is for whoever submits the patch. MAINTAINERS has our entry in MAINTAINERS.snippet.
-		if (cd "$patched_tree" && perl scripts/checkpatch.pl --strict --no-tree --no-summary --terse --ignore \
-			MISSING_SIGN_OFF,FILE_PATH_CHANGES,NO_AUTHOR_SIGN_OFF "$patch") >"$results/checkpatch.out" 2>&1; then
+		number=$((number + 1))
+		key=$(cat "$patch" "$me" "$patched_tree"/scripts/{checkpatch.pl,const_structs.checkpatch,spelling.txt} | key)
+		if passed "$key"; then
+			again=$((again + 1))
 			echo "ok - checkpatch $name"
+			continue
+		fi
+		[ $((number % 10)) -ne 0 ] || say PATCH "checkpatch: $number of ${#patches[@]}"
+		rc=0
+		# The tag is for whoever submits the patch. MAINTAINERS has our entry in MAINTAINERS.snippet.
+		(cd "$patched_tree" && perl scripts/checkpatch.pl --strict --no-tree --no-summary --terse --ignore \
+			MISSING_SIGN_OFF,FILE_PATH_CHANGES,NO_AUTHOR_SIGN_OFF "$patch") >"$out" 2>&1 || rc=$?
+		if [ "$rc" -eq 0 ]; then
+			echo "ok - checkpatch $name"
+			keep "$key" "$out"
 		else
-			echo "not ok - checkpatch $name: $(head -n 1 "$results/checkpatch.out")"
+			echo "not ok - checkpatch $name: $(head -n 1 "$out")"
 		fi
 	done
+	say PATCH "checkpatch: ${#patches[@]} patches, $again of them known to pass"
 }
 
+# Everything below is for one architecture.
+
 kmake() {
-	local arch=$1
-	shift
-	arch "$arch"
-	env CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1 KBUILD_BUILD_TIMESTAMP=2026-01-01 make -C "$work" O="$work/.obj-$arch" ARCH="$arch" \
+	env CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1 KBUILD_BUILD_TIMESTAMP=2026-01-01 make -C "$tree" O="$tree/.obj-$arch" ARCH="$arch" \
 		CROSS_COMPILE="$cross" CC="$(command -v ccache) ${cross}gcc" -s -j"$(nproc)" "$@"
 }
 
-# touched COMMIT ARCH: the C files of KVM that the commit touches and that are built for ARCH.
-touched() {
-	git -C "$work" diff-tree -r --no-commit-id --name-only --diff-filter=AM "$1" |
-		grep -E "^(arch/$2/kvm|virt/kvm)/.*\\.c\$" || true
-}
-
-# run_sparse ARCH FILE...: checks again files whose objects are up to date. Code for EL2 is checked as such.
-run_sparse() {
-	local arch=$1 dir file targets
-	shift
-	[ -n "$sparse" ] || return 0
-	# One directory after the other: the make in arch/ reads what the one in virt/ writes.
-	for dir in arch virt; do
-		targets=()
-		for file in "$@"; do
-			case $file in "$dir"/*) [ ! -f "$work/.obj-$arch/${file%.c}.o" ] || targets+=("${file%.c}.o") ;; esac
-		done
-		[ ${#targets[@]} -eq 0 ] || kmake "$arch" C=2 CHECK="$sparse" "${targets[@]}" || return 1
-	done
-}
-
-# warnings: without line numbers, so that what moved is not new.
-warnings() { grep -E '(warning|error):' "$1" | sed -E 's/:[0-9]+(:[0-9]+)?:/:/; s/^\.\.\///' | sort -u || true; }
-
-build_commit() {
-	local commit=$1 arch=$2 out=$3
-	shift 3
-	# That includes virt/kvm/.
-	kmake "$arch" W=1 "arch/$arch/kvm/" >"$out" 2>&1 && run_sparse "$arch" "$@" >>"$out" 2>&1
-}
-
+# prepare: a worktree and a configured object folder. What a removed or new build/linux left behind is of no use.
 prepare() {
-	local arch
 	git -C "$patched_tree" worktree prune
-	if [ ! -d "$work" ]; then
-		git -C "$patched_tree" worktree add -q --detach "$work.new" base
-		git -C "$patched_tree" worktree move "$work.new" "$work"
+	if ! git -C "$tree" rev-parse -q --verify base >/dev/null 2>&1; then
+		rm -rf "$tree"
+		mkdir -p "$work"
+		git -C "$patched_tree" worktree add -q -f --detach "$tree" base
 	fi
-	for arch in arm64 x86; do
-		[ -f "$work/.obj-$arch/.config" ] ||
-			kmake "$arch" KCONFIG_ALLCONFIG="$root/arch/$arch/configs/test.config" allnoconfig >/dev/null
-		kmake "$arch" prepare >/dev/null
-	done
+	mkdir -p "$tree/.obj-$arch"
+	kernel_config "$arch" >"$tree/.obj-$arch/fragments"
+	kmake KCONFIG_ALLCONFIG="$tree/.obj-$arch/fragments" allnoconfig
+}
+
+# sources COMMIT: what of it can change the build for this architecture
+sources() {
+	git -C "$patched_tree" ls-tree "$1" | grep -vE '[[:space:]](Documentation|arch|tools)$'
+	git -C "$patched_tree" rev-parse "$1:arch/$arch"
+}
+
+# touched FROM TO: the C files of KVM for this architecture that differ
+touched() {
+	git -C "$patched_tree" diff --name-only --diff-filter=AM "$1" "$2" | { grep -E "^(arch/$arch/kvm|virt/kvm)/.*\\.c\$" || true; }
+}
+
+# warnings LOG: without line numbers, so that what moved is not new
+warnings() { sed -nE '/(warning|error):/ { s/:[0-9]+(:[0-9]+)?:/:/; s/^(\.\.\/)+//; p }' "$1" | sort -u; }
+
+# build_commit COMMIT FILES: with W=1, and in the same run sparse for FILES; code for EL2 is checked as such. That what is
+# not touched need not be built again is make's to know: it includes virt/kvm/, and all that a header is part of.
+build_commit() {
+	git -C "$tree" checkout -q -f --detach "$1"
+	FASTWALK_FILES=$2 kmake W=1 ${sparse:+C=2 CHECK="$results/sparse-$arch"} "arch/$arch/kvm/"
+}
+
+# sparse is asked about every file, and looks at those in FASTWALK_FILES.
+sparse_for_files() {
+	cat >"$results/sparse-$arch" <<-END
+		#!/bin/sh
+		for file; do :; done
+		case \$file in
+		*.c)
+			for wanted in \$FASTWALK_FILES; do
+				case \$file in \$wanted | */\$wanted) exec "$sparse" "\$@" ;; esac
+			done
+			exit 0
+			;;
+		esac
+		exec "$sparse" "\$@"
+	END
+	chmod +x "$results/sparse-$arch"
+}
+
+# build_key FROM TO: all that the result of building TO, and of sparse on what differs between the two, depends on
+build_key() {
+	{
+		cat "$setting"
+		sources "$2"
+		touched "$1" "$2"
+	} | key
+}
+
+# Objects that are there and up to date show no warnings. They can be trusted if they were made in this setting and judged;
+# after an interrupted build, or one with a complaint, all are made again.
+begin_build() {
+	if ! cmp -s "$setting" "$tree/.obj-$arch/judged"; then
+		find "$tree/.obj-$arch" -path '*/kvm/*.o' -delete
+	fi
+	rm -f "$tree/.obj-$arch/judged"
+}
+end_build() { cp "$setting" "$tree/.obj-$arch/judged"; }
+
+# base_warnings: makes the list of them, and builds base for it if that was not done before
+base_warnings() {
+	local log=$results/build-$arch-base.out key files
+	files=$(touched base HEAD)
+	key=$(build_key base HEAD)
+	if ! passed "$key-base"; then
+		say BUILD "$arch: base"
+		begin_build
+		logged "$log" "$me" build "$arch" base "$files" || die "base does not build on $arch (see $log)"
+		warnings "$log" >"$log.warnings"
+		keep "$key-base" "$log.warnings"
+		end_build
+	fi
+	cp "$cache/$key-base" "$results/warnings-$arch-base"
 }
 
 builds() {
-	local arch commit all=() new log files
-	if ! sparse=$("$root/scripts/sparse.sh" 2>"$results/sparse.out"); then
-		sparse=
-		echo "ok - sparse # SKIP $(tail -n 1 "$results/sparse.out")"
-	fi
-	logged "$logs/bisect-prepare.log" prepare || die "the worktree for the patch-by-patch builds could not be prepared"
-	git -C "$work" checkout -q -f --detach base
-	for arch in arm64 x86; do
-		mapfile -t all < <(git -C "$work" diff --name-only base "$(git -C "$patched_tree" rev-parse HEAD)" |
-			grep -E "^(arch/$arch/kvm|virt/kvm)/.*\\.c\$" || true)
-		log=$results/build-$arch-base.out
-		build_commit base "$arch" "$log" "${all[@]}" || die "base does not build on $arch (see $log)"
-		warnings "$log" >"$results/warnings-$arch-base"
-	done
+	local commit name key new here before files number=0 again=0 log=$results/build-$arch.out commits=()
+	before=$(sources base)
 	for commit in $(git -C "$patched_tree" rev-list --reverse base..HEAD); do
-		git -C "$work" checkout -q --detach "$commit"
-		name=$(git -C "$work" log -1 --format=%s)
-		for arch in arm64 x86; do
-			# Nothing to build where nothing can have changed.
-			! git -C "$work" diff --quiet "$commit^" "$commit" -- "arch/$arch" virt include || continue
-			log=$results/build-$arch.out
-			files=$(touched "$commit" "$arch")
-			# shellcheck disable=SC2086 # a list of files
-			if ! build_commit "$commit" "$arch" "$log" $files; then
-				cp "$log" "$results/build-$arch-$commit.out"
-				echo "not ok - build $arch '$name' ($results/build-$arch-$commit.out)"
-				continue
-			fi
-			new=$(warnings "$log" | comm -23 - "$results/warnings-$arch-base" | head -n 1)
-			if [ -n "$new" ]; then
-				echo "not ok - build $arch '$name': new warning: $new"
-			else
-				echo "ok - build $arch '$name'"
-			fi
-		done
+		here=$(sources "$commit")
+		# Nothing to build where nothing can have changed.
+		[ "$here" = "$before" ] || commits+=("$commit")
+		before=$here
 	done
+	for commit in "${commits[@]}"; do
+		number=$((number + 1))
+		name=$(git -C "$patched_tree" log -1 --format=%s "$commit")
+		key=$(build_key "$commit^" "$commit")
+		if passed "$key"; then
+			again=$((again + 1))
+			echo "ok - build $arch '$name'"
+			continue
+		fi
+		if [ ! -f "$results/warnings-$arch-base" ]; then
+			logged "$logs/bisect-$arch.log" flock "$build/bisect.lock" "$me" prepare "$arch" ||
+				die "no worktree for the patch-by-patch builds on $arch"
+			base_warnings
+		fi
+		say BUILD "$arch: $number of ${#commits[@]}: $name"
+		files=$(touched "$commit^" "$commit")
+		begin_build
+		if ! "$me" build "$arch" "$commit" "$files" >"$log" 2>&1; then
+			cp "$log" "$results/build-$arch-$commit.out"
+			echo "not ok - build $arch '$name' ($results/build-$arch-$commit.out)"
+			continue
+		fi
+		warnings "$log" >"$log.warnings"
+		new=$(comm -23 "$log.warnings" "$results/warnings-$arch-base" | sed -n 1p)
+		if [ -n "$new" ]; then
+			echo "not ok - build $arch '$name': new warning: $new"
+		else
+			echo "ok - build $arch '$name'"
+			keep "$key" "$log.warnings"
+			end_build
+		fi
+	done
+	say BUILD "$arch: ${#commits[@]} patches, $again of them known to pass"
 }
 
-take_lock
-checkpatch
-builds
+# for_arch ARCH: sets what the functions above use
+for_arch() {
+	arch=$1
+	arch "$arch"
+	tree=$work/$arch
+	setting=$results/setting-$arch
+	sparse=$(cat "$results/sparse")
+}
+
+# Each is a process of its own: a failure ends it. See check.sh.
+mkdir -p "$results"
+case ${1:-} in
+checkpatch) checkpatch ;;
+prepare | builds)
+	for_arch "$2"
+	"$1"
+	;;
+build)
+	for_arch "$2"
+	build_commit "$3" "$4"
+	;;
+*)
+	take_lock
+	if ! "$root/scripts/sparse.sh" >"$results/sparse" 2>"$results/sparse.out"; then
+		: >"$results/sparse"
+		echo "ok - sparse # SKIP $(tail -n 1 "$results/sparse.out")"
+	fi
+	[ ! -d "$cache" ] || find "$cache" -type f -mtime +60 -delete
+	# A worktree, as it once was
+	[ ! -e "$work/.git" ] || rm -rf "$work"
+	for arch in arm64 x86; do
+		for_arch "$arch"
+		[ -z "$sparse" ] || sparse_for_files
+		rm -f "$results/warnings-$arch-base"
+		{
+			cat "$me"
+			kernel_config "$arch"
+			"${cross}gcc" --version
+			[ -z "$sparse" ] || "$sparse" --version
+			git -C "$patched_tree" rev-parse 'base^{tree}'
+		} >"$setting"
+	done
+	pids=()
+	"$me" checkpatch &
+	pids+=($!)
+	for arch in arm64 x86; do
+		"$me" builds "$arch" &
+		pids+=($!)
+	done
+	rc=0
+	for pid in "${pids[@]}"; do
+		wait "$pid" || rc=1
+	done
+	exit "$rc"
+	;;
+esac

@@ -108,11 +108,16 @@ tree() {
 	rm -rf "$build/patches.before"
 }
 
-# tools: the harness adds up each of its programs; one line for each of them here.
+# tools: the harness adds up each of its programs; one line for each of them here, and for every tenth object.
 tools() {
-	make --no-print-directory -j "$(nproc)" -C "$root/tools/s2walk" check 2>&1 | sed -E \
-		-e 's/^  TEST +([^ ]+) +([0-9]+ passed, 0 failed.*)/ok - s2walk \1: \2/' \
-		-e 's/^  FAIL +([^ ]+) +(.*)/not ok - s2walk \1: \2/' -e '/^[0-9]+ passed, [0-9]+ failed/d'
+	local objects harness=$root/tools/s2walk
+	objects=$(make --no-print-directory -n -C "$harness" check | grep -cE "^printf .* (CC|LD) " || [ $? -eq 1 ])
+	make --no-print-directory -j "$(nproc)" -C "$harness" check 2>&1 | awk -v objects="$objects" '
+		/^  (CC|LD) / { if (++n % 10 == 0) print "  BUILD   " n " of " objects " objects at most"; fflush(); next }
+		/^[0-9]+ passed, [0-9]+ failed/ { next }
+		$1 == "TEST" && $3 > 0 && $5 == 0 { sub(/^  TEST +/, ""); sub(/ +/, ": "); print "ok - s2walk " $0; fflush(); next }
+		$1 == "TEST" || $1 == "FAIL" { print "not ok - s2walk " $2 ": " $0; fflush(); next }
+		{ print; fflush() }'
 }
 
 # build_arch ARCH [FRAGMENT...]: the kernels of TREES, and what is run in them

@@ -7,13 +7,15 @@ set -u
 
 logs=$1
 shift
-passed=0 failed=0 skipped=0
+passed=0 failed=0 skipped=0 number=0 programs=$(($# / 2))
 mkdir -p "$logs"
 
 while [ $# -ge 2 ]; do
 	name=$1 command=$2 start=$(date +%s)
 	shift 2
 	log=$logs/$name.log
+	number=$((number + 1))
+	printf '  %-7s %s (%d of %d)\n' RUN "$name" "$number" "$programs"
 	[ "${V:-0}" = 1 ] && echo "  $command"
 	sh -c "$command" > "$log" 2>&1
 	status=$?
