@@ -106,12 +106,12 @@ sparse_for_files() {
 	chmod +x "$results/sparse-$arch"
 }
 
-# build_key FROM TO: all that the result of building TO, and of sparse on what differs between the two, depends on
+# build_key COMMIT FILES: all that the result of building COMMIT, with sparse on FILES, depends on
 build_key() {
 	{
 		cat "$setting"
-		sources "$2"
-		touched "$1" "$2"
+		sources "$1"
+		echo "$2"
 	} | key
 }
 
@@ -129,7 +129,7 @@ end_build() { cp "$setting" "$tree/.obj-$arch/judged"; }
 base_warnings() {
 	local log=$results/build-$arch-base.out key files
 	files=$(touched base HEAD)
-	key=$(build_key base HEAD)
+	key=$(build_key base "$files")
 	if ! passed "$key-base"; then
 		say BUILD "$arch: base"
 		begin_build
@@ -153,7 +153,8 @@ builds() {
 	for commit in "${commits[@]}"; do
 		number=$((number + 1))
 		name=$(git -C "$patched_tree" log -1 --format=%s "$commit")
-		key=$(build_key "$commit^" "$commit")
+		files=$(touched "$commit^" "$commit")
+		key=$(build_key "$commit" "$files")
 		if passed "$key"; then
 			again=$((again + 1))
 			echo "ok - build $arch '$name'"
@@ -165,7 +166,6 @@ builds() {
 			base_warnings
 		fi
 		say BUILD "$arch: $number of ${#commits[@]}: $name"
-		files=$(touched "$commit^" "$commit")
 		begin_build
 		if ! "$me" build "$arch" "$commit" "$files" >"$log" 2>&1; then
 			cp "$log" "$results/build-$arch-$commit.out"

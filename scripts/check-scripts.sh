@@ -5,14 +5,15 @@
 
 toy=$(mktemp -d)
 trap 'rm -rf "$toy"' EXIT
-unset FASTWALK_LOCKED VENDOR KDIR FORCE CMD MODE ICOUNT SMP MEM TIMEOUT APPEND CONFIG OUT ARCH TREE BENCH METRIC HERE V PHASES TREES MODES SLOW
+unset FASTWALK_TOP FASTWALK_LOCKED VENDOR KDIR FORCE CMD MODE ICOUNT SMP MEM TIMEOUT APPEND CONFIG OUT ARCH TREE BENCH METRIC HERE V PHASES TREES MODES SLOW
 export GIT_AUTHOR_NAME=toy GIT_AUTHOR_EMAIL=toy@localhost GIT_COMMITTER_NAME=toy GIT_COMMITTER_EMAIL=toy@localhost
 
 # A kernel tree of three files, and two topics of patches for it.
 cp -r "$root/scripts" "$root/arch" "$root/tools" "$toy/"
-mkdir -p "$toy/linux/virt/kvm" "$toy/bin" "$toy/patches"
+mkdir -p "$toy/linux/virt/kvm" "$toy/linux/scripts" "$toy/linux/arch/arm64/kvm" "$toy/linux/arch/x86/kvm" "$toy/bin" "$toy/patches"
 printf 'VERSION = 7\nPATCHLEVEL = 3\nSUBLEVEL = 4\nEXTRAVERSION =\n' >"$toy/linux/Makefile"
 seq 1 40 >"$toy/linux/virt/kvm/kvm_main.c"
+touch "$toy/linux/scripts/"{checkpatch.pl,const_structs.checkpatch,spelling.txt} "$toy/linux/arch/"{arm64,x86}/kvm/mmu.c
 (
 	cd "$toy/linux"
 	git init -q
@@ -135,6 +136,7 @@ expect "run: unknown ARCH" 1 "unknown ARCH 'mips'" run "$good" ARCH=mips
 expect "run: unknown TREE" 1 "unknown TREE 'foo'" run "$good" TREE=foo
 expect "run: unknown MODE" 1 "unknown MODE 'warp' for arm64: use one of" run "$good" MODE=warp
 expect "run: no kernel" 1 'there is no kernel .*: run .make kernel' run "$good" KERNEL="$toy/nonesuch"
+expect "run: a test's line in brackets" 0 '^\[PASS\] x$' run "${good/hello/[PASS] x}"
 expect "run: success, and only the command's output" 0 '^hello$' run "$good"
 expect "run: ends with the command's status" 7 '^hello$' run "${good/@N@ 0/@N@ 7}"
 expect "run: a warning fails a good command" 3 'the kernel complained: .*WARNING: at' run "[    0.3] WARNING: at mmu.c:1\n$good"
@@ -145,6 +147,9 @@ expect "run: an oops" 3 'the kernel panicked: .*Oops' run "${boot}[    0.3] Inte
 expect "run: never starts" 3 'the kernel never started' run "EFI stub error\n"
 expect "run: stops early" 3 'stopped before the command ended' run "${boot}fastwalk-begin @N@\n"
 expect "run: hangs" 124 'still running after 1 s' run "${boot}fastwalk-begin @N@\n" TIMEOUT=1 LINGER=20
+mkdir "$toy/tmp"
+expect "run: a shell" 0 'hello' run "hello" CMD= TMPDIR="$toy/tmp"
+expect "run: a shell leaves no temporary folder" 0 '' ls -A "$toy/tmp"
 # Ctrl-C reaches the process group; nothing may be left running.
 interrupt() {
 	CONSOLE=$boot LINGER=54321 CMD=true KERNEL=$toy/kernel INITRD=$toy/initrd PATH=$toy/bin:$PATH TIMEOUT=60 \
@@ -171,3 +176,181 @@ expect "run: Bochs, with PML off where it should be on" 3 'did not come up in mo
 expect "run: Bochs, with PML on where it should be off" 3 'did not come up in mode vmx-nopml' bochs "$pml" MODE=vmx-nopml
 expect "run: Bochs has no shell" 1 'Bochs has no console to type into' bochs "$pml" CMD=
 expect "run: a forged end mark" 3 'stopped before the command ended' run "${boot}fastwalk-end 1-1 0\n"
+
+# A stand-in make: "builds" a kernel, hangs, fails, or has a warning for each line of virt/kvm/kvm_main.c that asks for one.
+cat >"$toy/bin/make" <<-'EOF'
+	#!/bin/bash
+	for arg; do case $arg in O=*) obj=${arg#O=} ;; KCONFIG_ALLCONFIG=*) config=${arg#*=} ;; esac; done
+	case ${!#}:${BUILD:-good} in
+	allnoconfig:*) grep -v '=n$' "$config" >"$obj/.config" ;;
+	*:hangs)
+		trap 'sleep 1; exit' TERM
+		sleep 54322 &
+		wait
+		;;
+	*:fails) exit 2 ;;
+	arch/*/kvm/:*) grep -n warn "$obj/../virt/kvm/kvm_main.c" | sed 's,^\([0-9]*\):,../virt/kvm/kvm_main.c:\1:9: warning: ,' ;;
+	*) mkdir -p "$obj/arch/arm64/boot" "$obj/arch/x86/boot" && touch "$obj/arch/arm64/boot/Image" "$obj/arch/x86/boot/bzImage" ;;
+	esac
+	exit 0
+EOF
+chmod +x "$toy/bin/make"
+PATH=$toy/bin:$PATH
+
+# No kernel but the one that was built from what is there.
+expect "tree: once more" 0 'COPY' "$s/tree.sh"
+built() { env -u KERNEL TREE=patched INITRD="$toy/initrd" CMD=true CONSOLE="$good" "$s/run.sh"; }
+change() { git -C "$toy/build/linux" checkout -q "$1"; }
+expect "kernel: builds" 0 'Image in' "$s/kernel.sh" arm64 patched
+expect "run: boots it" 0 '^hello$' built
+expect "tree: another commit" 0 '' change HEAD^
+expect "run: refuses a kernel that was built from something else" 1 'was not built from what is there now' built
+expect "kernel: does not build" 1 'the arm64 patched kernel does not build' env BUILD=fails "$s/kernel.sh" arm64 patched
+expect "run: has nothing to boot then" 1 'there is no kernel' built
+expect "tree: the commit before" 0 '' change fastwalk
+
+# A run that is told to stop: what it started ends, nothing else, and until then the lock is taken.
+stop() {
+	local pid rc=0 bystander
+	sleep 54323 &
+	bystander=$!
+	BUILD=hangs env --default-signal=INT "$s/kernel.sh" arm64 patched &
+	pid=$!
+	sleep 2
+	kill "-$1" "$pid"
+	sleep 0.3
+	! flock -n "$toy/build/.lock" true || echo "the lock is free"
+	wait "$pid" || rc=$?
+	! pgrep -f 'sleep 5432[2]' || echo "it still runs"
+	kill "$bystander" || echo "a bystander was killed"
+	flock -n "$toy/build/.lock" true || echo "the lock is taken"
+	return "$rc"
+}
+expect "kernel: SIGTERM" 143 'interrupted: run the same command again' stop TERM
+expect "kernel: SIGINT, and no more than what it started" 130 'interrupted: run the same command again' setsid bash -c "$(declare -f stop); s=$s toy=$toy; stop INT"
+# shellcheck disable=SC2016 # for the script
+printf '. "$(dirname "$0")/lib.sh"\nsleep 54324 &\nexit 3\n' >"$s/orphan.sh"
+orphan() {
+	bash "$s/orphan.sh" || echo "status $?"
+	! pgrep -f 'sleep 54324'
+}
+expect "a script that fails takes along what it left running" 0 'status 3' orphan
+
+# What judges. A stand-in QEMU whose tests end, boot by boot, as the lines of status.base and status.patched say.
+cat >"$toy/bin/qemu-system-aarch64" <<-'EOF'
+	#!/bin/bash
+	while [ "$1" != -initrd ]; do shift; done
+	nonce=$(tr '\0' '\n' <"$2" | grep -aE '^[0-9]+-[0-9]+$' | tail -n 1)
+	printf '[    0.1] Linux version 7.3\n[    0.2] kvm [1]: VHE mode initialized successfully\nfastwalk-begin %s\n' "$nonce"
+	read -r status <"$STATUS.$TREE"
+	sed -i 1d "$STATUS.$TREE"
+	[ "$status" = none ] || echo "end $status toy_test -x"
+	printf 'fastwalk-end %s 0\n' "$nonce"
+EOF
+# judged BASE PATCHED [VARIABLE...]: the exit statuses of toy_test
+judged() {
+	tr ' ' '\n' <<<"$1" >"$toy/status.base"
+	tr ' ' '\n' <<<"$2" >"$toy/status.patched"
+	env STATUS="$toy/status" KERNEL="$toy/kernel" INITRD="$toy/initrd" "${@:3}" "$s/check-selftests.sh" arm64
+}
+echo 'arm64 | vhe | 60 | toy_test -x' >"$s/check.tests"
+expect "judge: passes on both" 0 '^ok - arm64 vhe: toy_test -x$' judged 0 0
+expect "judge: fails on patched" 0 '^not ok - arm64 vhe: toy_test -x \(base passes, patched: 1' judged 0 1
+expect "judge: fails on both" 0 '^not ok .*fails on both' judged 1 1
+expect "judge: skips itself" 0 '^ok .*# SKIP the test skips itself on both' judged 4 4
+expect "judge: skips itself on patched only" 0 '^not ok .*base passes, patched: 4' judged 0 4
+expect "judge: hangs" 0 '^not ok .*hangs or has no result' judged 0 124
+expect "judge: no result" 0 '^not ok .*hangs or has no result' judged 0 none
+expect "judge: no result on base" 0 '^not ok .*no result on base' judged none 0
+echo 'arm64 | vhe | 60 | toy_test -x | a race' >"$s/check.tests"
+expect "judge: known, passes" 0 '^ok - arm64 vhe: toy_test -x$' judged 0 0
+expect "judge: known, passes the second time" 0 '^ok - arm64 vhe: toy_test -x$' judged "0 0" "1 0"
+expect "judge: known, fails on base as well" 0 '^ok .*# SKIP base 1, patched 1: a race' judged "0 1" "1 1"
+expect "judge: known, but fails on patched only" 0 '^not ok .*base passes, patched: 1' judged "0 0 0 0" "1 1 1 1"
+expect "judge: known, but hangs" 0 '^not ok .*hangs or has no result' judged 1 124
+expect "judge: known, but hangs the second time" 0 '^not ok .*hangs or has no result' judged "1 1" "1 124"
+expect "judge: known, but has no result" 0 '^not ok .*hangs or has no result' judged 1 none
+expect "judge: known, but hangs on base" 0 '^not ok .*base 124, patched 1' judged 124 1
+expect "judge: known, but there is no base" 0 '^not ok .*patched: 1' judged - "1 1 1 1" TREES=patched
+malformed() {
+	printf '# tests\n%s\n' "$2" >"$s/check.tests"
+	expect "check.tests: $1" 1 "check.tests: line 2 $3" "$s/check-selftests.sh" list
+}
+malformed "a column is missing" 'arm64 | 60 | toy_test' 'has 3 columns'
+malformed "a column too many" 'arm64 | vhe | 60 | toy_test | why | what' 'has 6 columns'
+malformed "no such architecture" 'amr64 | vhe | 60 | toy_test' "has the unknown architecture 'amr64'"
+malformed "no such mode" 'arm64 | svm | 60 | toy_test' "has the unknown mode 'svm' for arm64"
+malformed "no number" 'arm64 | vhe | 1m | toy_test' "allows '1m' seconds"
+malformed "no command" 'arm64 | vhe | 60 | ' 'has no command'
+malformed "known, but not why" 'arm64 | vhe | 60 | toy_test |' 'does not say why'
+
+# Seeded faults.
+rm "$toy/tools/faults/"* "$toy/tools/s2walk/faults/"*
+printf '# Runs\ns/walk/run/\n' >"$toy/tools/s2walk/faults/runs.sed"
+# shellcheck disable=SC2016
+printf '#!/bin/sh\necho "$SAYS"; exit 1\n' >"$toy/bin/finds"
+chmod +x "$toy/bin/finds"
+echo walk >"$toy/has.c"
+echo stand >"$toy/hasnt.c"
+# fault_line PATCHED.C BASE.C S2WALK: what faults.sh makes of its one fault
+fault_line() { "$toy/tools/s2walk/faults.sh" "$toy/faults" true "$3" false "$toy/$1" "$toy/$2" | sed -n '/^\(not \)*ok/p' || true; }
+export SAYS='# 4k random sequence, seed 1: wrong'
+expect "faults: one that is found" 0 '^ok 1 fault runs caught$' fault_line has.c has.c finds
+expect "faults: one that is not" 0 '^not ok 1 fault runs not caught' fault_line has.c has.c true
+expect "faults: one that fits only base" 0 '^ok 1 fault runs caught, in base$' fault_line hasnt.c has.c finds
+expect "faults: one that fits neither tree" 0 '^not ok 1 fault runs fits neither tree' fault_line hasnt.c hasnt.c finds
+
+cp "$toy/bin/qemu-system-aarch64" "$toy/bin/qemu-system-x86_64"
+cat >"$toy/bin/qemu-system-x86_64" <<-'EOF'
+	#!/bin/bash
+	while [ "$1" != -initrd ]; do shift; done
+	nonce=$(tr '\0' '\n' <"$2" | grep -aE '^[0-9]+-[0-9]+$' | tail -n 1)
+	printf "[    0.1] Linux version 7.3 Nested Paging enabled\nfastwalk-begin $nonce\nrun twenty.diff\n$SAYS\nfastwalk-end $nonce 0\n"
+EOF
+chmod +x "$toy/bin/qemu-system-x86_64"
+printf 'Test: toy_test\nSays: wrong\n--- a/virt/kvm/kvm_main.c\n+++ b/virt/kvm/kvm_main.c\n@@ -40,1 +40,1 @@\n-40\n+41\n' >"$toy/tools/faults/twenty.diff"
+kernel_fault() { KERNEL="$toy/kernel" INITRD="$toy/initrd" SAYS=$1 "$s/check-faults.sh"; }
+expect "kernel faults: one that is found" 0 "^ok - twenty: toy_test fails: 1 x 'wrong'" kernel_fault 'wrong\nstatus 1'
+expect "kernel faults: one that is not" 0 '^not ok - twenty: toy_test does not notice it' kernel_fault 'status 0'
+expect "kernel faults: fails for another reason" 0 "^not ok - twenty: toy_test fails, but does not say 'wrong'" kernel_fault 'status 127'
+rm "$toy/initrd"
+expect "kernel faults: no output of an earlier run" 0 '^not ok - twenty: toy_test did not end' kernel_fault 'wrong\nstatus 1'
+touch "$toy/initrd"
+sed -i 's/^-40/-99/' "$toy/tools/faults/twenty.diff"
+expect "kernel faults: one that does not fit" 1 'twenty.diff does not fit build/linux any more' kernel_fault 'wrong\nstatus 1'
+sed -i '/^Says/d' "$toy/tools/faults/twenty.diff"
+expect "kernel faults: nothing that it must say" 1 "twenty.diff lacks a line" kernel_fault 'wrong\nstatus 1'
+
+# Patch by patch.
+printf '#!/bin/sh\necho no sparse; exit 1\n' >"$s/sparse.sh"
+export XDG_CACHE_HOME=$toy/cache
+by_patch() { "$s/check-patches.sh" | sort | sed -n "/$1/p"; }
+commit() { (cd "$toy/build/linux" && sed -i "$1" virt/kvm/kvm_main.c && git commit -qa -m "KVM: $2"); }
+expect "patches: each builds" 0 "^ok - build x86 'KVM: change number 3'" by_patch '^ok - build'
+expect "patches: known to pass" 0 'x86: 3 patches, 3 of them known to pass' by_patch 'x86.*known to pass'
+expect "patches: does not build" 0 '' by_patch 'not ok'
+commit 's/^7$/7 warn/' 'warn'
+expect "patches: a new warning" 0 "^not ok - build x86 'KVM: warn': new warning: virt/kvm/kvm_main.c: warning: 7 warn" by_patch 'not ok'
+expect "patches: is not forgotten" 0 "^not ok - build x86 'KVM: warn'" by_patch 'not ok'
+(cd "$toy/build/linux" && git reset -q --hard HEAD^) && commit 's/^7$/7 fine/' 'fine'
+expect "patches: that does not build" 0 "^not ok - build x86 'KVM: fine'" env BUILD=fails bash -c "$(declare -f by_patch); s=$s; by_patch 'not ok'"
+expect "patches: that builds" 0 "^ok - build x86 'KVM: fine'" by_patch 'fine'
+expect "patches: one more" 0 'x86: 4 patches, 4 of them known to pass' by_patch 'x86.*known to pass'
+(cd "$toy/build/linux" && git reset -q --hard HEAD^)
+
+# make check itself, with stand-ins for what it calls.
+stand_in() { for name in $1; do printf '#!/bin/sh\n%s\n' "$2" >"$s/$name.sh"; done; }
+check() { PHASES=$1 "$s/check.sh"; }
+stand_in "packages selftests initramfs" 'exit 0'
+stand_in kernel 'echo does not build >&2; exit 1'
+expect "check: a kernel that does not build" 1 '^0 passed, 2 failed, 0 skipped' check build
+stand_in kernel 'exit 0'
+expect "check: kernels that do" 0 '^10 passed, 0 failed, 0 skipped' check build
+stand_in check-faults 'echo "ok - one"; exit 1'
+expect "check: a phase that fails" 1 '^1 passed, 1 failed' check faults
+stand_in check-faults 'exit 0'
+expect "check: a phase without results" 1 '^0 passed, 1 failed' check faults
+stand_in check-faults 'echo "not ok - one"'
+expect "check: a test that fails" 1 '^0 passed, 1 failed' check faults
+stand_in check-faults 'echo "ok - one"'
+expect "check: the time of each phase" 0 'TIMES +faults 0:0[0-9]' sh -c "PHASES=faults '$s/check.sh' | grep TIMES"
