@@ -15,7 +15,7 @@ me=$root/scripts/check.sh
 phase() {
 	local name=$1 began=$SECONDS rc=0 log=$logs/check-$1.log why=
 	say CHECK "$name"
-	FASTWALK_TOP='' "$me" --run "$name" 2>&1 | tee "$log" | if [ "${V:-0}" = 0 ]; then grep -av '^ok - ' || true; else cat; fi || rc=$?
+	FASTWALK_TOP='' "$me" --run "$name" 2>&1 | tee "$log" | if [ "${V:-0}" = 0 ]; then grep -av --line-buffered '^ok - ' || true; else cat; fi || rc=$?
 	grep -aE '^(not )?ok - ' "$log" | sed "s/^\(not \)\?ok - /&$name: /" >"$ktap.phase" || why='it had no result'
 	[ "$rc" -eq 0 ] || why="the phase itself failed: $(tail -n 1 "$log" | tr -d '\0')"
 	[ -z "$why" ] || echo "not ok - $name: $why (see $log)" >>"$ktap.phase"
