@@ -152,13 +152,13 @@ expect "run: a shell" 0 'hello' run "hello" CMD= TMPDIR="$toy/tmp"
 expect "run: a shell leaves no temporary folder" 0 '' ls -A "$toy/tmp"
 # Ctrl-C reaches the process group; nothing may be left running.
 interrupt() {
-	CONSOLE=$boot LINGER=54321 CMD=true KERNEL=$toy/kernel INITRD=$toy/initrd PATH=$toy/bin:$PATH TIMEOUT=60 \
+	CONSOLE=$boot LINGER=54321.$$ CMD=true KERNEL=$toy/kernel INITRD=$toy/initrd PATH=$toy/bin:$PATH TIMEOUT=60 \
 		setsid env --default-signal=INT "$s/run.sh" &
 	sleep 2
 	kill -INT -- "-$!"
 	wait "$!" || true
 	sleep 0.5
-	! pgrep -f 'sleep 54321'
+	! pgrep -f "sleep 54321.$$"
 }
 expect "run: Ctrl-C leaves nothing running" 0 'interrupted: run the same command again' interrupt
 expect "run: another mode than asked for" 3 'did not come up in mode nested' run "$good" MODE=nested
@@ -185,7 +185,7 @@ cat >"$toy/bin/make" <<-'EOF'
 	allnoconfig:*) grep -v '=n$' "$config" >"$obj/.config" ;;
 	*:hangs)
 		trap 'sleep 1; exit' TERM
-		sleep 54322 &
+		sleep "$NAP" &
 		wait
 		;;
 	*:fails) exit 2 ;;
@@ -196,6 +196,8 @@ cat >"$toy/bin/make" <<-'EOF'
 EOF
 chmod +x "$toy/bin/make"
 PATH=$toy/bin:$PATH
+# No other run has this.
+export NAP=54322.$$
 
 # No kernel but the one that was built from what is there.
 expect "tree: once more" 0 'COPY' "$s/tree.sh"
@@ -211,17 +213,21 @@ expect "tree: the commit before" 0 '' change fastwalk
 
 # A run that is told to stop: what it started ends, nothing else, and until then the lock is taken.
 stop() {
-	local pid rc=0 bystander
+	local pid rc=0 bystander free
 	sleep 54323 &
 	bystander=$!
 	BUILD=hangs env --default-signal=INT "$s/kernel.sh" arm64 patched &
 	pid=$!
-	sleep 2
+	for _ in {1..100}; do
+		! pgrep -f "sleep $NAP" >/dev/null || break
+		sleep 0.1
+	done
 	kill "-$1" "$pid"
 	sleep 0.3
-	! flock -n "$toy/build/.lock" true || echo "the lock is free"
+	! flock -n "$toy/build/.lock" true || free=1
 	wait "$pid" || rc=$?
-	! pgrep -f 'sleep 5432[2]' || echo "it still runs"
+	[ -z "${free:-}" ] || echo "the lock was free before all was over"
+	! pgrep -f "sleep $NAP" || echo "it still runs"
 	kill "$bystander" || echo "a bystander was killed"
 	flock -n "$toy/build/.lock" true || echo "the lock is taken"
 	return "$rc"
@@ -229,10 +235,10 @@ stop() {
 expect "kernel: SIGTERM" 143 'interrupted: run the same command again' stop TERM
 expect "kernel: SIGINT, and no more than what it started" 130 'interrupted: run the same command again' setsid bash -c "$(declare -f stop); s=$s toy=$toy; stop INT"
 # shellcheck disable=SC2016 # for the script
-printf '. "$(dirname "$0")/lib.sh"\nsleep 54324 &\nexit 3\n' >"$s/orphan.sh"
+printf '. "$(dirname "$0")/lib.sh"\nsleep "$NAP" &\nexit 3\n' >"$s/orphan.sh"
 orphan() {
 	bash "$s/orphan.sh" || echo "status $?"
-	! pgrep -f 'sleep 54324'
+	! pgrep -f "sleep $NAP"
 }
 expect "a script that fails takes along what it left running" 0 'status 3' orphan
 
