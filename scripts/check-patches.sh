@@ -78,8 +78,8 @@ touched() {
 	git -C "$patched_tree" diff --name-only --diff-filter=AM "$1" "$2" | { grep -E "^(arch/$arch/kvm|virt/kvm)/.*\\.c\$" || true; }
 }
 
-# warnings LOG: without line numbers, so that what moved is not new
-warnings() { sed -nE '/(warning|error):/ { s/:[0-9]+(:[0-9]+)?:/:/; s/^(\.\.\/)+//; p }' "$1" | sort -u; }
+# warnings LOG: of the compiler, sparse and kernel-doc; without line numbers, so that what moved is not new
+warnings() { sed -nE '/([Ww]arning|error):/ { s/:[0-9]+(:[0-9]+)?:? /: /; s/(^|: )(\.\.\/)+/\1/; p }' "$1" | sort -u; }
 
 # build_commit COMMIT FILES: with W=1, and in the same run sparse for FILES; code for EL2 is checked as such. That what is
 # not touched need not be built again is make's to know: it includes virt/kvm/, and all that a header is part of.

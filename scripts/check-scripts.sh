@@ -189,7 +189,9 @@ cat >"$toy/bin/make" <<-'EOF'
 		wait
 		;;
 	*:fails) exit 2 ;;
-	arch/*/kvm/:*) grep -n warn "$obj/../virt/kvm/kvm_main.c" | sed 's,^\([0-9]*\):,../virt/kvm/kvm_main.c:\1:9: warning: ,' ;;
+	arch/*/kvm/:*) sed -n -e '/warn/{=;p}' -e '/undocumented/{=;s/.*/kernel-doc/p}' "$obj/../virt/kvm/kvm_main.c" | paste - - |
+		sed -E -e 's,^([0-9]*)\tkernel-doc,Warning: ../virt/kvm/kvm_main.c:\1 it has no kernel-doc,' \
+			-e 's,^([0-9]*)\t,../virt/kvm/kvm_main.c:\1:9: warning: ,' ;;
 	*) mkdir -p "$obj/arch/arm64/boot" "$obj/arch/x86/boot" && touch "$obj/arch/arm64/boot/Image" "$obj/arch/x86/boot/bzImage" ;;
 	esac
 	exit 0
@@ -338,6 +340,8 @@ expect "patches: does not build" 0 '' by_patch 'not ok'
 commit 's/^7$/7 warn/' 'warn'
 expect "patches: a new warning" 0 "^not ok - build x86 'KVM: warn': new warning: virt/kvm/kvm_main.c: warning: 7 warn" by_patch 'not ok'
 expect "patches: is not forgotten" 0 "^not ok - build x86 'KVM: warn'" by_patch 'not ok'
+(cd "$toy/build/linux" && git reset -q --hard HEAD^) && commit 's/^7$/7 undocumented/' 'undocumented'
+expect "patches: no kernel-doc" 0 "^not ok - build x86 'KVM: undocumented': new warning: Warning: virt/kvm/kvm_main.c: it has no" by_patch 'not ok'
 (cd "$toy/build/linux" && git reset -q --hard HEAD^) && commit 's/^7$/7 fine/' 'fine'
 expect "patches: that does not build" 0 "^not ok - build x86 'KVM: fine'" env BUILD=fails bash -c "$(declare -f by_patch); s=$s; by_patch 'not ok'"
 expect "patches: that builds" 0 "^ok - build x86 'KVM: fine'" by_patch 'fine'
