@@ -48,7 +48,7 @@ interrupted() {
 	printf '\n%s: interrupted: run the same command again to go on\n' "${0##*/}" >&2
 	exit "$1"
 }
-if [ -z "${FASTWALK_TOP:-}" ]; then
+if [ -z "${FASTWALK_TOP:-}" ] && [ "${BASH_SOURCE[-1]}" = "$0" ]; then
 	trap 'interrupted 130' INT
 	trap 'interrupted 143' TERM
 	trap 'interrupted 129' HUP
@@ -58,6 +58,7 @@ if [ -z "${FASTWALK_TOP:-}" ]; then
 	end_all
 	exit "$rc"
 fi
+: "${FASTWALK_TOP:=$$}"
 trap 'exit 143' TERM
 
 # elapsed SECONDS: 75 -> 1:15
