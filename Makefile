@@ -65,7 +65,7 @@ bench-walk fuzz: tree
 	$(Q)$(MAKE) -C tools/s2walk $@
 
 clean:
-	$(Q)rm -rf build/obj build/st build/initramfs build/linux build/linux.* build/linux-base build/faulty build/logs
+	$(S)/clean.sh
 
 .PHONY: help packages tree refresh kernel selftests initramfs run bench calls bench-list bench-walk fuzz check clean
 .NOTPARALLEL:

@@ -76,6 +76,80 @@ expect "tree: a patch that does not fit is named" 1 '01-topic/0002-KVM-change-nu
 rm -rf "$toy/patches"
 cp -r "$toy/patches.orig" "$toy/patches"
 expect "tree: recovers from it" 0 'APPLY +3 patches' "$s/tree.sh"
+
+# What the patches are called counts, not only what they say.
+mv "$toy/patches/02-topic" "$toy/patches/03-topic"
+expect "refresh: does not undo the renaming of a topic" 1 'patches/ has changed' "$s/refresh.sh"
+expect "tree: notices it" 0 'APPLY +3 patches' "$s/tree.sh"
+expect "refresh: keeps it" 0 'REFRESH +3 patches' "$s/refresh.sh"
+expect "refresh: keeps it in place" 0 . ls -d "$toy/patches/03-topic"
+mv "$toy/patches/03-topic" "$toy/patches/02-topic"
+expect "tree: back again" 0 'APPLY +3 patches' "$s/tree.sh"
+prints() { bash -c ". '$s/lib.sh'; $1"; }
+changes() { local was; was=$(prints "$1"); eval "$2"; [ "$was" != "$(prints "$1")" ] && echo changed; }
+echo 1 >"$toy/build/linux/virt/kvm/new.h"
+expect "fingerprint: what an untracked file says counts" 0 changed \
+	changes 'fingerprint patched' "echo 2 >'$toy/build/linux/virt/kvm/new.h'"
+rm "$toy/build/linux/virt/kvm/new.h"
+
+# A user's own configuration of git, of the kind that once changed what these write.
+hostile() {
+	printf '[%s]\n%s\n' format 'subjectPrefix = MINE' format 'signOff = true' format 'attach = true' format 'useAutoBase = true' \
+		am 'messageid = true' am 'keepcr = true' am 'threeWay = true' apply 'whitespace = error' core 'autocrlf = true' core 'abbrev = 5' \
+		color 'ui = always' commit 'gpgSign = true' diff 'noprefix = true' diff 'context = 9' diff 'external = /nonesuch' \
+		diff 'suppressBlankEmpty = true' i18n 'logOutputEncoding = latin1' notes 'displayRef = refs/notes/*' >"$toy/home/.gitconfig"
+	mkdir -p "$toy/home/.config/git"
+	echo '* text=auto eol=crlf' >"$toy/home/.config/git/attributes"
+	echo '*' >"$toy/home/.config/git/ignore"
+	env -u XDG_CONFIG_HOME HOME="$toy/home" "$@"
+}
+mkdir -p "$toy/home"
+rm -rf "$toy/build"
+expect "tree: with another configuration of git" 0 'APPLY +3 patches' hostile "$s/tree.sh"
+expect "refresh: with another configuration of git" 0 'REFRESH +3 patches' hostile "$s/refresh.sh"
+expect "refresh: byte for byte the same all the same" 0 'same patches' same
+rm -rf "${toy:?}/home"
+
+# The base is what KDIR holds, wherever that is; a new one leaves no work tree of the old one behind.
+base() { cat "$toy/build/linux-base/.fastwalk-base"; }
+commit() { git -C "$toy/linux" rev-parse --short=12 HEAD; }
+expect "tree: a base's name is its commit" 0 "^KDIR 7.3.4 $(commit)\$" base
+git -C "$toy/build/linux" worktree add -q --detach "$toy/build/bisect" base
+echo '/* new */' >>"$toy/linux/virt/kvm/kvm_main.c"
+expect "tree: an edit in KDIR makes a new base" 0 'APPLY +3 patches' "$s/tree.sh"
+expect "tree: whose name says so" 0 "^KDIR 7.3.4 $(commit)\+[0-9a-f]{12}\$" base
+expect "tree: which has the edit" 0 'new' tail -n 1 "$toy/build/linux-base/virt/kvm/kvm_main.c"
+expect "tree: which leaves no work tree of the one before" 2 'No such file' ls "$toy/build/bisect"
+git -C "$toy/linux" commit -qam 'KVM: new'
+expect "tree: a commit in KDIR makes a new base" 0 'APPLY +3 patches' "$s/tree.sh"
+echo '/* untracked */' >"$toy/linux/virt/kvm/other.c"
+expect "tree: and so does a file that git does not know" 0 'APPLY +3 patches' "$s/tree.sh"
+expect "tree: which is copied" 0 'untracked' cat "$toy/build/linux-base/virt/kvm/other.c"
+echo '/* UNTRACKED */' >"$toy/linux/virt/kvm/other.c"
+expect "tree: and what it says" 0 'APPLY +3 patches' "$s/tree.sh"
+rm "$toy/linux/virt/kvm/other.c"
+git -C "$toy/linux" reset -q --hard HEAD^
+expect "tree: back to the first base" 0 'APPLY +3 patches' "$s/tree.sh"
+expect "tree: nothing to do for the same KDIR elsewhere" 0 '' sh -c "cp -r '$toy/linux' '$toy/else' && KDIR='$toy/else' '$s/tree.sh'"
+# A plain tree, inside the checkout of something else.
+rm -rf "$toy/else/.git"
+git -C "$toy" init -q
+printf 'mrproper:\n' >>"$toy/else/Makefile"
+expect "tree: a KDIR without git" 0 'APPLY +3 patches' env KDIR="$toy/else" "$s/tree.sh"
+expect "tree: nothing to do the second time there" 0 '' env KDIR="$toy/else" "$s/tree.sh"
+touch -d 2001-01-01 "$toy/else/virt/kvm/kvm_main.c"
+expect "tree: a file of it that changes makes a new base" 0 'APPLY +3 patches' env KDIR="$toy/else" "$s/tree.sh"
+rm -rf "$toy/.git" "$toy/else"
+
+mkdir -p "$toy/build/fetch" "$toy/build/bisect" "$toy/build/s2walk" "$toy/build/results"
+expect "clean: says nothing" 0 '' "$s/clean.sh"
+expect "clean: leaves what was downloaded" 0 '^fetch$' ls "$toy/build"
+expect "clean: leaves nothing else" 0 '^ *1$' sh -c "ls '$toy/build' | wc -l"
+expect "tree: from nothing after that" 0 'APPLY +3 patches' "$s/tree.sh"
+mkdir -p "$toy/a b"
+cp -r "$s" "$toy/arch" "$toy/a b/"
+expect "a path with a blank is refused" 1 'move the checkout to a path without blanks' "$toy/a b/scripts/tree.sh"
+
 expect "kernel: unknown ARCH" 1 "unknown ARCH 'mips'" "$s/kernel.sh" mips base
 expect "kernel: unknown TREE" 1 "unknown TREE 'foo'" "$s/kernel.sh" arm64 foo
 expect "kernel: unknown fragment" 1 'no config fragment' "$s/kernel.sh" arm64 base nonesuch

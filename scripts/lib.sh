@@ -14,6 +14,8 @@ logs=$build/logs
 base_tree=$build/linux-base
 patched_tree=$build/linux
 faulty_tree=$build/faulty
+archs=$(cd "$root/arch" && echo */)
+archs=${archs//\//}
 export LC_ALL=C.UTF-8
 
 # shellcheck source=scripts/base.conf
@@ -25,6 +27,9 @@ die() {
 	printf '%s: error: %s\n' "${0##*/}" "$1" >&2
 	exit "${2:-1}"
 }
+
+# The kernel's makefiles cannot do with them.
+case $root in *[[:space:]:]*) die "cannot work in '$root': move the checkout to a path without blanks and colons" ;; esac
 
 # The script that was called first does nothing but wait for a copy of itself that does the work. It alone hears of Ctrl-C,
 # SIGTERM and a closed terminal, at once, and however the copy ends, what that started ends too: all that has our number
@@ -114,10 +119,9 @@ need_space() {
 
 # arch ARCH: reads arch/ARCH/arch.conf, the facts about how to build for and boot one architecture.
 arch() {
-	case $1 in
-	arm64) [ -z "${VENDOR:-}" ] || die "VENDOR=$VENDOR is for ARCH=x86" ;;
-	x86) ;;
-	*) die "unknown ARCH '$1': use arm64 or x86" ;;
+	case " $archs " in
+	*" $1 "*) ;;
+	*) die "unknown ARCH '$1': use ${archs% *} or ${archs##* }" ;;
 	esac
 	# shellcheck source=arch/arm64/arch.conf
 	. "$root/arch/$1/arch.conf"
@@ -142,8 +146,25 @@ obj_dir() {
 	printf '%s' "$obj" "${@/#/-}"
 }
 
-# patches_hash: the base and the patches as they are now; build/linux.applied keeps the one that build/linux was made of.
-patches_hash() { (cd "$root" && find patches -name '*.patch' | sort | xargs -r cat "$base_tree/.fastwalk-base" | sha256sum); }
+# git_linux ARG...: git in build/linux. What it makes is byte for byte the same whatever the user's own configuration says.
+git_linux() {
+	env -u GIT_EXTERNAL_DIFF -u GIT_DIFF_OPTS -u GIT_CONFIG_COUNT -u GIT_CONFIG_PARAMETERS GIT_ATTR_NOSYSTEM=1 \
+		GIT_CONFIG_SYSTEM=/dev/null GIT_CONFIG_GLOBAL=/dev/null \
+		git -c core.attributesFile=/dev/null -c core.excludesFile=/dev/null -C "$patched_tree" "$@"
+}
+
+# patches_hash: the base and the patches as they are now, with their names, which say topic and order; build/linux.applied
+# keeps the one that build/linux was made of.
+patches_hash() {
+	(
+		cd "$root"
+		cat "$base_tree/.fastwalk-base"
+		find patches -name '*.patch' -print0 | sort -z | xargs -0r sha256sum
+	) | sha256sum
+}
+
+# untracked DIR: the contents and names of the files that git does not know yet and is not told to ignore.
+untracked() { (cd "$1" && git ls-files -z --others --exclude-standard | xargs -0r sha256sum); }
 
 # fingerprint TREE: changes when anything in the tree that could change a build does.
 fingerprint() {
@@ -151,9 +172,9 @@ fingerprint() {
 	base) cat "$base_tree/.fastwalk-base" ;;
 	patched | faulty)
 		[ "$1" = patched ] || cat "$root"/tools/faults/*.diff
-		git -C "$patched_tree" rev-parse HEAD
-		git -C "$patched_tree" diff HEAD | sha256sum
-		git -C "$patched_tree" ls-files --others --exclude-standard
+		git_linux rev-parse HEAD
+		git_linux diff HEAD | sha256sum
+		untracked "$patched_tree"
 		;;
 	esac
 }

@@ -6,8 +6,8 @@
 
 take_lock
 [ -d "$patched_tree/.git" ] || die "there is no build/linux to write back: run 'make tree' first"
-cd "$patched_tree"
-[ -z "$(git status --porcelain --untracked-files=no)" ] || die "build/linux has uncommitted changes: commit them first"
+[ ! -d "$patched_tree/.git/rebase-merge" ] || die "a rebase is under way in build/linux: finish it first ('make rebase' goes on)"
+[ -z "$(git_linux status --porcelain --untracked-files=no)" ] || die "build/linux has uncommitted changes: commit them first"
 if [ "${FORCE:-0}" != 1 ] && [ -f "$build/linux.applied" ] &&
 	[ "$(sed -n 1p "$build/linux.applied")" != "$(patches_hash)" ]; then
 	die "patches/ has changed since build/linux was made of it, and would lose that: FORCE=1 does it anyway, 'make tree FORCE=1' throws build/linux away instead"
@@ -17,13 +17,12 @@ new=$build/patches.new
 rm -rf "$new"
 mkdir -p "$new"
 topic=
-for commit in $(git rev-list --reverse base..HEAD); do
-	topic=$(git notes --ref topic show "$commit" 2>/dev/null || echo "$topic")
+for commit in $(git_linux rev-list --reverse base..HEAD); do
+	topic=$(git_linux notes --ref topic show "$commit" 2>/dev/null || echo "$topic")
 	[ -n "$topic" ] || die "the first commit has no topic: git notes --ref topic add -m NN-topic $commit"
 	mkdir -p "$new/$topic"
 	count=$(find "$new/$topic" -name '*.patch' | wc -l)
-	git -c diff.algorithm=myers -c diff.noprefix=false -c diff.mnemonicPrefix=false format-patch -q -1 -N \
-		--start-number $((count + 1)) --zero-commit --no-signature --full-index --no-renames --no-base \
+	git_linux format-patch -q -1 -N --start-number $((count + 1)) --zero-commit --no-signature --full-index --no-renames --no-base \
 		--no-cover-letter --no-thread -o "$new/$topic" "$commit"
 done
 for dir in "$root"/patches/*/; do
@@ -40,6 +39,6 @@ rsync -rc --delete "$new/" "$root/patches/"
 rm -rf "$new"
 {
 	patches_hash
-	git rev-parse HEAD
+	git_linux rev-parse HEAD
 } >"$build/linux.applied"
-say REFRESH "$(git rev-list --count base..HEAD) patches"
+say REFRESH "$(git_linux rev-list --count base..HEAD) patches"

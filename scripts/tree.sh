@@ -10,58 +10,98 @@ take_lock
 
 applied=$build/linux.applied
 
+# base_id: what the base is made of, to the last file: the Debian version that was fetched, or what KDIR holds right now. Where
+# KDIR is does not matter.
 base_id() {
-	if [ -n "${KDIR:-}" ]; then
-		echo "KDIR $(cd "$KDIR" && pwd) $(kernel_version "$KDIR")"
+	local version
+	if [ -z "${KDIR:-}" ]; then
+		cat "$build/fetch/pin"
+	elif version=$(kernel_version "$KDIR") && kdir_is_git; then
+		echo "KDIR $version $(git -C "$KDIR" rev-parse --short=12 HEAD)$(kdir_edits)"
 	else
-		echo "$BASE_PACKAGE $BASE_VERSION"
+		echo "KDIR $version files $(cd "$KDIR" && find . -name .git -prune -o \( -type f -o -type l \) -printf '%P %s %T@ %l\n' | sort | sha256sum | cut -c 1-12)"
 	fi
 }
 
-kernel_version() { awk -F' = ' '/^(VERSION|PATCHLEVEL|SUBLEVEL|EXTRAVERSION) =/ { v = v sep $2; sep = "." } END { print v }' "$1/Makefile"; }
+# A plain tree inside the checkout of something else is no git tree.
+kdir_is_git() { [ -z "$(git -C "$KDIR" rev-parse --show-cdup 2>/dev/null)" ] && git -C "$KDIR" rev-parse -q --verify HEAD >/dev/null 2>&1; }
+
+# kdir_edits: "+hash" of what git has not committed in KDIR; nothing if there is nothing
+kdir_edits() {
+	local edits
+	edits=$(
+		GIT_OPTIONAL_LOCKS=0 git -C "$KDIR" diff --no-ext-diff --no-textconv --no-color --binary HEAD
+		untracked "$KDIR"
+	)
+	[ -z "$edits" ] || echo "+$(sha256sum <<<"$edits" | cut -c 1-12)"
+}
+
+kernel_version() { awk '$1 ~ /^(VERSION|PATCHLEVEL|SUBLEVEL|EXTRAVERSION)$/ && $2 == "=" { f[$1] = $3 }
+	END { print f["VERSION"] "." f["PATCHLEVEL"] "." f["SUBLEVEL"] f["EXTRAVERSION"] }' "$1/Makefile"; }
 
 make_base() {
-	local new=$build/linux-base.new
+	local new=$build/linux-base.new id
 	if [ -n "${KDIR:-}" ]; then
 		[ -f "$KDIR/virt/kvm/kvm_main.c" ] ||
 			die "KDIR=$KDIR is not a kernel tree: it has no virt/kvm/kvm_main.c"
 	fi
-	[ "$(cat "$base_tree/.fastwalk-base" 2>/dev/null)" != "$(base_id)" ] || return 0
+	id=$(base_id)
+	[ "$(cat "$base_tree/.fastwalk-base" 2>/dev/null)" != "$id" ] || return 0
 	need_space 8000
 	rm -rf "$new" "$base_tree"
 	mkdir -p "$new"
 	if [ -n "${KDIR:-}" ]; then
 		say COPY "$KDIR"
-		if git -C "$KDIR" rev-parse --git-dir >/dev/null 2>&1; then
-			(cd "$KDIR" && git ls-files -z | tar --null --ignore-failed-read -cf - -T -) | tar -xf - -C "$new"
+		if kdir_is_git; then
+			# Without what is deleted there but not committed.
+			(cd "$KDIR" && git ls-files -z --cached --others --exclude-standard | sort -zu |
+				perl -0 -ne 'chomp; print "$_\0" if -l || -f' | tar --null --verbatim-files-from -cf - -T -) | tar -xf - -C "$new"
 		else
 			logged "$logs/tree-base.log" rsync -a --exclude .git "$KDIR/" "$new/"
 			logged "$logs/tree-base.log" make -C "$new" -s mrproper
 		fi
 	else
-		say UNPACK "$(cat "$build/fetch/version")"
+		say UNPACK "$(cat "$build/fetch/pin")"
 		logged "$logs/tree-base.log" tar -xJf "$build/fetch/linux.tar.xz" --strip-components=1 -C "$new" ||
 			die "could not unpack $build/fetch/linux.tar.xz: remove it and try again"
 	fi
-	base_id >"$new/.fastwalk-base"
+	[ "$id" = "$(base_id)" ] || die "KDIR=$KDIR changed while it was being copied: run this again"
+	echo "$id" >"$new/.fastwalk-base"
 	mv "$new" "$base_tree"
 }
 
-git_linux() { git -C "$patched_tree" "$@"; }
-
+# make_git: the base as a commit with the tag "base" in build/linux. Earlier bases stay in there, for rebase.sh to merge with.
 make_git() {
-	local new=$build/linux.new
-	if [ -d "$patched_tree/.git" ] && [ "$(git_linux log -1 --format=%s base 2>/dev/null)" = "$(base_id)" ]; then
-		return 0
+	local id tree commit link
+	id=$(cat "$base_tree/.fastwalk-base")
+	if [ -d "$patched_tree/.git" ]; then
+		[ "$(git_linux log -1 --format=%s base 2>/dev/null)" != "$id" ] || return 0
+		keep_work
+	else
+		rm -rf "$patched_tree"
+		init_git
 	fi
-	[ ! -d "$patched_tree/.git" ] || keep_work
-	say GIT "build/linux"
-	rm -rf "$new" "$patched_tree" "$applied"
-	cp -a --reflink=auto "$base_tree" "$new"
-	rm -f "$new/.fastwalk-base"
+	say GIT "build/linux: $id"
+	# What was built of another base, also in work trees (check-patches.sh has one), would only be in the way.
+	rm -rf "$applied" "$patched_tree"/.obj-*
+	for link in "$build"/*/.git; do
+		[ ! -f "$link" ] || rm -rf "${link%/.git}"
+	done
+	logged "$logs/tree-git.log" import_base
+	tree=$(GIT_INDEX_FILE=$build/linux.index git_linux write-tree)
+	rm -f "$build/linux.index"
+	commit=$(GIT_AUTHOR_DATE='2026-01-01T00:00:00Z' GIT_COMMITTER_DATE='2026-01-01T00:00:00Z' \
+		git_linux commit-tree -m "$id" "$tree")
+	git_linux tag -f base "$commit" >/dev/null
+}
+
+init_git() {
+	local new=$build/linux.new
+	rm -rf "$new"
+	mkdir -p "$new"
+	env -u GIT_TEMPLATE_DIR GIT_CONFIG_SYSTEM=/dev/null GIT_CONFIG_GLOBAL=/dev/null git init -q -b fastwalk "$new"
 	(
 		cd "$new"
-		git init -q -b fastwalk
 		# Only for this tree: whoever submits the patches signs them off.
 		git config user.name fastwalk
 		git config user.email fastwalk@localhost
@@ -73,11 +113,14 @@ make_git() {
 		git config notes.rewriteRef refs/notes/topic
 		git config commit.gpgSign false
 	)
-	logged "$logs/tree-git.log" git -C "$new" add -A -f
-	GIT_AUTHOR_DATE='2026-01-01T00:00:00Z' GIT_COMMITTER_DATE='2026-01-01T00:00:00Z' \
-		git -C "$new" commit -q -m "$(base_id)"
-	git -C "$new" tag base
 	mv "$new" "$patched_tree"
+}
+
+# import_base: build/linux-base into an index of its own, not yet into the work tree.
+import_base() {
+	rm -f "$build/linux.index"
+	GIT_INDEX_FILE=$build/linux.index git_linux --git-dir="$patched_tree/.git" --work-tree="$base_tree" -C "$base_tree" \
+		-c core.untrackedCache=false add -A -f -- . ':!.fastwalk-base' ':!.obj-*'
 }
 
 # keep_work: stops if build/linux holds anything that patches/ does not.
@@ -109,7 +152,7 @@ apply_patches() {
 			[ -e "$patch" ] || continue
 			if ! git_linux am -q --committer-date-is-author-date "$patch" >"$logs/tree-am.log" 2>&1; then
 				git_linux am --abort || true
-				die "${patch#"$root"/} does not apply to $(base_id) (details: $logs/tree-am.log)"
+				die "${patch#"$root"/} does not apply to $(cat "$base_tree/.fastwalk-base") (details: $logs/tree-am.log): 'make rebase' carries the patches to another base"
 			fi
 			git_linux notes --ref topic add -m "${topic##*/}" HEAD
 		done
