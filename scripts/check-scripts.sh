@@ -177,21 +177,97 @@ chmod +x "$toy/bin/df"
 rm -rf "$toy/build/linux-base"
 expect "tree: a full disk" 1 'has 5 MiB free and this step needs' env PATH="$toy/bin:$PATH" "$s/tree.sh"
 rm "$toy/bin/df"
-printf '#!/bin/sh\ncase "$*" in *indextargets*) exec /usr/bin/apt-get "$@";; esac\necho no route; exit 100\n' >"$toy/bin/apt-get"
-chmod +x "$toy/bin/apt-get"
-expect "fetch: no network" 1 'no package index could be fetched' env -u KDIR PATH="$toy/bin:$PATH" "$s/fetch.sh"
-rm "$toy/bin/apt-get"
-for tool in bash dirname env cat awk grep sort xargs tail printf id mkdir sed head tr; do
-	ln -s "$(command -v $tool)" "$toy/bin/"
-done
-echo 'build /nonesuch nonesuch-package' >>"$s/packages.list"
-expect "packages: no apt" 1 'no apt on this system' env PATH="$toy/bin" "$s/packages.sh" build
-expect "packages: names what is missing" 0 nonesuch-package sh -c "PATH='$toy/bin' '$s/packages.sh' build 2>&1 | head -n 1"
+# A stand-in apt: $HAS lists what the mirror has, "<package> <version> <suite>" a line; where that is empty there is no network.
+cat >"$toy/bin/apt-get" <<-'EOF'
+	#!/bin/bash
+	case $* in
+	*indextargets*) echo "Packages main http://mirror.invalid/debian $(. "$OS_RELEASE"; echo "$VERSION_CODENAME")" ;;
+	*update*) [ -n "${HAS:-}" ] || { echo no route; exit 100; } ;;
+	*download*) echo "${@: -1}" >package.deb ;;
+	*install*) echo "installs $*" ;;
+	esac
+EOF
+cat >"$toy/bin/apt-cache" <<-'EOF'
+	#!/bin/bash
+	# Only what build/apt/sources.list names.
+	while read -r package version suite; do
+		grep -q " $suite main" "${APT_CONFIG%/*}/sources.list" || continue
+		case $1 in
+		pkgnames) echo "$package" ;;
+		madison) [ "$2" != "$package" ] || echo "$package | $version | http://mirror.invalid/debian $suite/main amd64 Packages" ;;
+		esac
+	done <<<"$HAS"
+EOF
+cat >"$toy/bin/dpkg-deb" <<-'EOF'
+	#!/bin/bash
+	deb=$PWD/package.deb work=$(mktemp -d)
+	cd "$work"
+	mkdir -p usr/src source/virt
+	cp "$deb" source/virt/which
+	tar -cJf "usr/src/$(cut -d= -f1 "$deb").tar.xz" source
+	tar -cf - ./usr
+	rm -rf "$work"
+EOF
+chmod +x "$toy/bin/apt-get" "$toy/bin/apt-cache" "$toy/bin/dpkg-deb"
+# with_apt HAS CMD...
+with_apt() { rm -f "$toy/build/apt/updated"; env -u KDIR PATH="$toy/bin:$PATH" OS_RELEASE="$toy/os-release" HAS="$1" "${@:2}"; }
+printf 'ID=debian\nVERSION_CODENAME=bookworm\n' >"$toy/os-release"
+# shellcheck disable=SC2016 # for the shell that reads lib.sh
+pin=$(prints 'echo "$BASE_PACKAGE $BASE_VERSION"') re=${pin//+/\\+} suite=$(prints 'echo "$BASE_SUITE"')
+other="${pin% *} 7.3.9-1"
+expect "fetch: no network" 1 'is there a network' with_apt "" "$s/fetch.sh"
+expect "fetch: the pinned version" 0 "FETCH +$re \\($suite\\)" with_apt "$pin $suite" "$s/fetch.sh"
+expect "fetch: the pin says what was fetched" 0 "^$re\$" cat "$toy/build/fetch/pin"
+expect "fetch: nothing to do the second time" 0 '' with_apt "" "$s/fetch.sh"
+rm -rf "$toy/build/fetch"
+expect "fetch: the pinned version, in another suite" 0 "FETCH +$re \\(sid\\)" with_apt "$other $suite
+$pin sid" "$s/fetch.sh"
+rm -rf "$toy/build/fetch"
+gone="$re has left the mirror: run 'scripts/fetch.sh $other' and use KDIR=build/kernels/${other/ /-} "
+expect "fetch: another version only" 1 "$gone" with_apt "$other $suite" "$s/fetch.sh"
+expect "fetch: another version only, in another suite" 1 "$gone" with_apt "$other forky" "$s/fetch.sh"
+expect "fetch: another package only" 1 "run 'scripts/fetch.sh linux-source-7.10 7.10.2-1' and use" with_apt "linux-source-7.9 7.9.1-1 sid
+linux-source-7.10 7.10.2-1 sid" "$s/fetch.sh"
+expect "fetch: none of it is taken for the base" 2 'No such file' ls "$toy/build/fetch"
+# shellcheck disable=SC2086 # a package and its version
+expect "fetch: another kernel" 0 "KDIR +build/kernels/${other/ /-}" with_apt "$other forky" "$s/fetch.sh" $other
+expect "fetch: unpacked" 0 "^${other/ /=}\$" cat "$toy/build/kernels/${other/ /-}/virt/which"
+rm -rf "$toy/build/kernels"
 
-printf '#!/bin/sh\necho QEMU emulator version 7.2.0\n' >"$toy/bin/qemu-system-old"
-chmod +x "$toy/bin/qemu-system-old"
-echo "old $toy/bin/qemu-system-old qemu-from-backports/backports" >>"$s/packages.list"
-expect "packages: QEMU too old" 0 qemu-from-backports sh -c "PATH='$toy/bin' '$s/packages.sh' old 2>&1 | head -n 1"
+# Packages: a machine without some, and a user who is not root.
+sed -i '1i x /nonesuch nonesuch-package\nx no-such-command nonesuch-command/backports\nx /usr/bin/en? nonesuch-env' "$s/packages.list"
+expect "packages: still missing after installation" 1 'still missing .*: nonesuch-command nonesuch-package \(QEMU must be' \
+	with_apt "$pin $suite" "$s/packages.sh" x
+printf '#!/bin/sh\necho 1000\n' >"$toy/bin/id"
+# shellcheck disable=SC2016 # for the stand-in
+printf '#!/bin/sh\n[ "$1" != -n ] || exit 1\n[ "$1" != -v ] || exit 0\necho "sudo $*"\n' >"$toy/bin/sudo"
+chmod +x "$toy/bin/id" "$toy/bin/sudo"
+no_terminal() { with_apt "$pin $suite" "$s/packages.sh" x </dev/null; }
+at_terminal() {
+	with_apt "$pin $suite" script -qec "'$s/packages.sh' x" /dev/null </dev/null >"$toy/terminal" 2>&1 || true
+	cat "$toy/build/logs/install.log"
+}
+expect "packages: no root and no terminal: the commands" 1 \
+	"run as root 'export APT_CONFIG=.*; apt-get install -y .* -t bookworm .*nonesuch-package && apt-get install .* -t bookworm-backports .*nonesuch-command', then" \
+	no_terminal
+printf 'ID=debian\nVERSION_CODENAME=trixie\n' >"$toy/os-release"
+expect "packages: backports are for bookworm" 1 "; apt-get install -y [^&]* -t trixie [^&]*nonesuch-package nonesuch-command', then" no_terminal
+expect "packages: sudo may ask at a terminal" 0 'sudo env .* apt-get install .*nonesuch-package' at_terminal
+rm "$toy/bin/id" "$toy/bin/sudo"
+printf 'ID=fedora\nPRETTY_NAME="Fedora Linux 44"\n' >"$toy/os-release"
+expect "packages: another system" 1 \
+	'Fedora Linux 44 is no Debian: install what provides /nonesuch /usr/bin/no-such-command \(.*nonesuch-command nonesuch-package\)' \
+	with_apt "" "$s/packages.sh" x
+printf '#!/bin/sh\n' >"$toy/bin/dnf"
+printf '#!/bin/sh\necho QEMU emulator version 8.2.1\n' >"$toy/bin/qemu-system-old"
+printf '#!/bin/sh\necho "QEMU emulator version 10.0.2 (Debian)"\n' >"$toy/bin/qemu-system-new"
+chmod +x "$toy/bin/dnf" "$toy/bin/qemu-system-old" "$toy/bin/qemu-system-new"
+sed -i '1i old qemu-system-old qemu-old\nnew qemu-system-new qemu-new' "$s/packages.list"
+expect "packages: another system that has dnf" 1 "'sudo dnf install /nonesuch /usr/bin/no-such-command' brings" with_apt "" "$s/packages.sh" x
+expect "packages: QEMU too old" 1 "dnf install /usr/bin/qemu-system-old' brings" with_apt "" "$s/packages.sh" old
+expect "packages: a QEMU that is new enough" 0 '' with_apt "" "$s/packages.sh" new
+expect "fetch: another system" 1 'no Debian mirror to fetch .*: use KDIR=' with_apt "" "$s/fetch.sh"
+rm "$toy/bin/apt-get" "$toy/bin/apt-cache" "$toy/bin/dpkg-deb" "$toy/bin/dnf"
 
 # A stand-in QEMU: prints $CONSOLE, with @N@ replaced by the nonce of the run.
 cat >"$toy/bin/qemu-system-aarch64" <<-'EOF'
