@@ -216,7 +216,6 @@ void m_get_pages(void *addr, int nr)
 	int old;
 
 #ifdef S2W_MODEL
-	m_op.gets += nr;
 	if (!m_is_table(addr)) {
 		m_fail("get_page() on a free page");
 		return;
@@ -238,7 +237,6 @@ void m_put_page(void *addr)
 	struct page *page = &pages[page_index(addr)];
 
 #ifdef S2W_MODEL
-	m_op.puts++;
 	if (!m_is_table(addr)) {
 		m_fail("put_page() on a free page");
 		return;
@@ -253,7 +251,6 @@ void m_put_page(void *addr)
 void m_put_pages(void *addr, int nr)
 {
 #ifdef S2W_MODEL
-	m_op.puts += nr;
 	if (!m_is_table(addr)) {
 		m_fail("put_pages() on a free page");
 		return;
@@ -264,10 +261,20 @@ void m_put_pages(void *addr, int nr)
 		m_fail("put_pages() of the last reference");
 }
 
+void *m_realloc(void *p, size_t size)
+{
+	p = realloc(p, size);
+	if (!p) {
+		perror("s2walk");
+		exit(2);
+	}
+	return p;
+}
+
 void m_topup(struct kvm_mmu_memory_cache *mc, int nr)
 {
 	if (mc->capacity < nr) {
-		mc->objects = realloc(mc->objects, nr * sizeof(void *));
+		mc->objects = m_realloc(mc->objects, nr * sizeof(void *));
 		mc->capacity = nr;
 	}
 	while (mc->nobjs < nr) {
@@ -335,7 +342,7 @@ void m_ranges_add(struct m_ranges *rs, u64 start, u64 end)
 	}
 	if (rs->nr == rs->max) {
 		rs->max = rs->max ? rs->max * 2 : 64;
-		rs->r = realloc(rs->r, rs->max * sizeof(*rs->r));
+		rs->r = m_realloc(rs->r, rs->max * sizeof(*rs->r));
 	}
 	rs->r[rs->nr++] = (struct m_range){ start, end };
 }
@@ -715,7 +722,6 @@ void __m_pte_store(const u64 *ptep, u64 new)
 
 	if (!in_arena(ptep))
 		return;
-	m_op.stores++;
 	if (!m_is_table(ptep)) {
 		m_fail("store to a freed table");
 		return;
@@ -787,7 +793,7 @@ void m_op_begin(const u64 *addrs, int nr)
 {
 	int i;
 
-	m_op.loads = m_op.stores = m_op.tlbis = m_op.gets = m_op.puts = 0;
+	m_op.loads = m_op.tlbis = 0;
 	m_op.dcache.nr = m_op.icache.nr = m_op.leaf_tlbi.nr = 0;
 	nr_focus = min(nr, MAX_FOCUS);
 	for (i = 0; i < nr_focus; i++)

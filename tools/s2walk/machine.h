@@ -59,7 +59,7 @@ struct m_ranges {
 #define M_TLBI_LOG	1024
 
 extern struct m_op {
-	u64 loads, stores, tlbis, gets, puts;
+	u64 loads, tlbis;
 	struct m_tlbi tlbi[M_TLBI_LOG];	/* the first M_TLBI_LOG of them */
 	struct m_ranges dcache, icache;
 	struct m_ranges leaf_tlbi;	/* without those for tables */
@@ -94,6 +94,7 @@ void m_forget(void);		/* all pages are free again */
 
 /* ---- page-table pages ---- */
 
+void *m_realloc(void *p, size_t size);	/* never NULL */
 void *m_alloc(size_t pages);
 void m_free(void *addr, size_t pages);
 u32 m_live_pages(void);

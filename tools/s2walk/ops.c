@@ -24,6 +24,7 @@ static const struct {
 	{ "px_only", S2W_PX_ONLY }, { "shared", S2W_SHARED },
 	{ "force_pte", S2W_FORCE_PTE }, { "no_split", S2W_NO_SPLIT },
 };
+
 #define NR_BITS	(sizeof(bit_names) / sizeof(bit_names[0]))
 
 /* ---- random sequences ---- */

@@ -349,6 +349,10 @@ int main(int argc, char **argv)
 			run_unit(s2w_pairs[i].base, argc > 3 ? argv[3] : NULL);
 			run_unit(s2w_pairs[i].patched, argc > 3 ? argv[3] : NULL);
 		}
+		if (!tests) {
+			fprintf(stderr, "s2walk: no unit test is called '%s'\n", argv[3]);
+			return 2;
+		}
 	} else if (!strcmp(argv[1], "diff")) {
 		if (argc > 2 && !strcmp(argv[argc - 1], "--no-shrink")) {
 			shrink_failures = false;
@@ -372,6 +376,10 @@ int main(int argc, char **argv)
 			if (pair < 0 || i == pair)
 				run_random(i, seed, count, ops);
 	} else if (!strcmp(argv[1], "replay")) {
+		if (argc == 2) {
+			fprintf(stderr, "s2walk: replay needs the file of a sequence\n");
+			return 2;
+		}
 		for (i = 2; i < argc && !ret; i++)
 			ret = replay(argv[i]);
 	} else {

@@ -68,7 +68,7 @@ struct s2w_result {
 	uint32_t live_pages;	/* page-table pages in use, root included */
 	uint32_t mc_left;
 	uint64_t cmo;		/* hash of all cache maintenance */
-	uint64_t loads, stores, tlbis, walks;
+	uint64_t loads, tlbis, walks;
 	const struct s2w_interval *tlbi;
 	size_t nr_tlbi;		/* what TLBIs for leaves covered, merged */
 	const char *violation;	/* what the model objected to */
@@ -93,7 +93,6 @@ struct s2w_walker {
 
 	int (*open)(const struct s2w_config *cfg);
 	void (*apply)(const struct s2w_op *op, struct s2w_result *res);
-	void (*dump)(FILE *f);
 	const char *(*close)(void);	/* NULL or a violation */
 
 	void (*unit)(struct s2w_report *r, const char *only);

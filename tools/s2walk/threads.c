@@ -117,6 +117,16 @@ static void *hardware(void *arg)
 	return NULL;
 }
 
+static void start(pthread_t *t, void *(*fn)(void *), uintptr_t arg)
+{
+	int err = pthread_create(t, NULL, fn, (void *)arg);
+
+	if (err) {
+		fprintf(stderr, "threads: can't start a thread: %s\n", strerror(err));
+		exit(2);
+	}
+}
+
 static int run(int n, const struct s2w_walker *walker, bool fwb, bool tlb_range)
 {
 	struct s2w_config cfg = { .ia_bits = 40, .fwb = fwb, .tlb_range = tlb_range };
@@ -134,9 +144,9 @@ static int run(int n, const struct s2w_walker *walker, bool fwb, bool tlb_range)
 		return 1;
 	}
 	for (i = 0; i < FAULTERS; i++)
-		pthread_create(&t[i], NULL, faulter, (void *)i);
-	pthread_create(&t[i], NULL, excluder, NULL);
-	pthread_create(&t[i + 1], NULL, hardware, NULL);
+		start(&t[i], faulter, i);
+	start(&t[i], excluder, 0);
+	start(&t[i + 1], hardware, 0);
 	for (i = 0; i < FAULTERS; i++)
 		pthread_join(t[i], NULL);
 	__atomic_store_n(&stop, 1, __ATOMIC_RELAXED);

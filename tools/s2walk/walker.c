@@ -114,7 +114,6 @@ static u64 mix(u64 h, u64 v)
 struct tree_scan {
 	u64 hash;
 	u32 tables;
-	FILE *dump;
 };
 
 /* Hash the entries of a table and below; check the reference counts */
@@ -143,10 +142,6 @@ static void scan_table(struct tree_scan *s, u64 *table, s8 level, u64 ipa)
 		if (stage2_pte_is_locked(pte))
 			m_fail("entry left locked, ipa %#llx",
 			       (unsigned long long)addr);
-		if (s->dump)
-			fprintf(s->dump, "  %#014llx level %d: %#018llx\n",
-				(unsigned long long)addr, level,
-				(unsigned long long)pte);
 	}
 	if (m_page_count(table) != 1 + counted)
 		m_fail("table for ipa %#llx level %d: %d references, %d entries",
@@ -161,13 +156,6 @@ static void scan_tree(struct tree_scan *s)
 	for (i = 0; pgt.pgd && i < n; i++)
 		scan_table(s, (u64 *)pgt.pgd + i * PTRS_PER_PTE, pgt.start_level,
 			   i * kvm_granule_size(pgt.start_level) * PTRS_PER_PTE);
-}
-
-static void dump(FILE *f)
-{
-	struct tree_scan s = { .dump = f };
-
-	scan_tree(&s);
 }
 
 /* ---- operations ---- */
@@ -322,7 +310,8 @@ static int log_dirty(const struct s2w_op *op, u64 *walks)
 	/* Bit 0 may stand for a page before the range */
 	u64 before = min(op->addr >> PAGE_SHIFT, op->phys % 150);
 	u64 nr = before + (op->size >> PAGE_SHIFT), i, h = op->phys;
-	unsigned long *bitmap = calloc(nr / BITS_PER_LONG + 1, sizeof(*bitmap));
+	size_t bytes = (nr / BITS_PER_LONG + 1) * sizeof(unsigned long);
+	unsigned long *bitmap = memset(m_realloc(NULL, bytes), 0, bytes);
 	int ret;
 
 	/* One page in 1, 2, 8 or 4096; some runs of 128 are full */
@@ -429,7 +418,6 @@ static void s2w_apply(const struct s2w_op *op, struct s2w_result *res)
 
 	/* Cost and effect of the call itself, before the caller's duties */
 	res->loads = m_op.loads;
-	res->stores = m_op.stores;
 	res->tlbis = m_op.tlbis;
 	m_ranges_merge(&m_op.leaf_tlbi);
 	res->tlbi = (const struct s2w_interval *)m_op.leaf_tlbi.r;
@@ -472,7 +460,6 @@ const struct s2w_walker S2W_WALKER __attribute__((visibility("default"))) = {
 	.min_block_level = KVM_PGTABLE_MIN_BLOCK_LEVEL,
 	.open		= s2w_open,
 	.apply		= s2w_apply,
-	.dump		= dump,
 	.close		= s2w_close,
 #ifdef S2W_MODEL
 	.unit		= s2w_unit,
