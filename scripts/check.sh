@@ -49,10 +49,10 @@ step() {
 
 lint() {
 	cd "$root"
-	shellcheck -x -P . -o check-set-e-suppressed -f gcc scripts/*.sh tools/guest/init .ci/run arch/*/arch.conf >"$logs/shellcheck" ||
-		[ $? -eq 1 ]
+	scripts/lint.sh shell -o check-set-e-suppressed -f gcc >"$logs/shellcheck" || [ $? -eq 1 ]
 	ok "shellcheck" "$me" --run shellchecked
 	ok "no failure is lost where set -e is off" "$me" --run errexit
+	ok "checkpatch on our C" scripts/lint.sh c
 	ok "no file names a mirror or a path of this machine" "$me" --run no_machine_names
 	ok "MAINTAINERS.snippet covers what the patches touch" "$me" --run maintainers
 	ok "check.tests is well-formed" scripts/check-selftests.sh list
