@@ -20,6 +20,7 @@ help:
 	@echo '  make run CMD="..."          boot and run a command  [ARCH=] [TREE=base|patched] [MODE=] [ICOUNT=1] [SMP=] [MEM=] [TIMEOUT=]'
 	@echo '  make tree                   build/linux-base and build/linux, one commit a patch'
 	@echo '  make refresh                write the commits of build/linux back to patches/'
+	@echo '  make rebase KDIR=...        carry the series to another base; again after a conflict, to go on'
 	@echo '  make kernel selftests       [ARCH=] [TREE=] [CONFIG="fragment..."]'
 	@echo '  make check PHASES=config CONFIG="fragment..."  the in-tree tests on such kernels: debug, 16k, 64k  [ARCH=] [TREES=patched] [SLOW=3]'
 	@echo '  make bench-walk             the walker alone, in user space: native times'
@@ -36,6 +37,9 @@ tree:
 	$(S)/packages.sh fetch build
 	$(S)/fetch.sh
 	$(S)/tree.sh
+
+rebase:
+	$(S)/rebase.sh
 
 refresh:
 	$(S)/refresh.sh
@@ -67,5 +71,5 @@ bench-walk fuzz: tree
 clean:
 	$(S)/clean.sh
 
-.PHONY: help packages tree refresh kernel selftests initramfs run bench calls bench-list bench-walk fuzz check clean
+.PHONY: help packages tree rebase refresh kernel selftests initramfs run bench calls bench-list bench-walk fuzz check clean
 .NOTPARALLEL:

@@ -39,6 +39,7 @@ cp -r "$toy/patches" "$toy/patches.orig"
 expect() {
 	local name=$1 status=$2 text=$3 rc=0
 	shift 3
+	[ ! -f "$toy/out" ] || mv "$toy/out" "$toy/out.before"
 	"$@" >"$toy/out" 2>&1 || rc=$?
 	if [ "$rc" -ne "$status" ]; then
 		echo "not ok - $name: status $rc, not $status: $(tail -n 1 "$toy/out")"
@@ -149,6 +150,58 @@ expect "tree: from nothing after that" 0 'APPLY +3 patches' "$s/tree.sh"
 mkdir -p "$toy/a b"
 cp -r "$s" "$toy/arch" "$toy/a b/"
 expect "a path with a blank is refused" 1 'move the checkout to a path without blanks' "$toy/a b/scripts/tree.sh"
+
+# To another base: one that all patches fit; one where a patch does not fit, and what one does then.
+rm -rf "$toy/build" "$toy/patches"
+cp -r "$toy/patches.orig" "$toy/patches"
+new_base() { rm -rf "$toy/new" && cp -r "$toy/linux" "$toy/new" && sed -i "$1" "$toy/new/virt/kvm/kvm_main.c" && git -C "$toy/new" commit -qam 'KVM: new base'; }
+# The pinned base is the toy's own.
+# shellcheck disable=SC2016 # for the shell that reads lib.sh
+pinned() {
+	mkdir -p "$toy/build/fetch"
+	prints 'echo "$BASE_PACKAGE $BASE_VERSION"' >"$toy/build/fetch/pin"
+	tar -C "$toy" -cJf "$toy/build/fetch/linux.tar.xz" --exclude .git linux
+}
+pinned
+expect "rebase: needs to know where to" 1 'no rebase is under way: KDIR=' env -u KDIR "$s/rebase.sh"
+expect "tree: the pinned base" 0 'APPLY +3 patches' env -u KDIR "$s/tree.sh"
+new_base 's/^25$/25 new/; s/^5$/4b\n5/'
+expect "rebase: a base that all patches fit" 0 'use this base' env KDIR="$toy/new" "$s/rebase.sh"
+expect "rebase: which changes none of them" 1 '' grep changed: "$toy/out.before"
+expect "rebase: keeps the topics" 0 '02-topic/0001-KVM-change-number-3.patch' ls "$toy/patches/02-topic/0001-KVM-change-number-3.patch"
+expect "rebase: they apply to the new base then" 0 '' env KDIR="$toy/new" "$s/tree.sh"
+expect "rebase: from nothing, too" 0 'APPLY +3 patches' sh -c "rm -rf '$toy/build/linux' && KDIR='$toy/new' '$s/tree.sh'"
+rm -rf "$toy/build" "$toy/patches"
+cp -r "$toy/patches.orig" "$toy/patches"
+pinned
+new_base 's/^22$/22 new/'
+expect "rebase: a base that only git's merge makes them fit" 0 'use this base' env KDIR="$toy/new" "$s/rebase.sh"
+expect "rebase: which says so" 0 '^  changed: patches/01-topic/0002-KVM-change-number-2.patch$' grep changed: "$toy/out.before"
+rm -rf "$toy/build" "$toy/patches"
+cp -r "$toy/patches.orig" "$toy/patches"
+pinned
+new_base 's/^20$/20 new/'
+expect "rebase: a patch that does not fit is named" 1 'does not fit this base: 01-topic: KVM: change number 2' env KDIR="$toy/new" "$s/rebase.sh"
+expect "rebase: patches/ is as it was" 0 'same patches' same
+expect "tree: does not lose a rebase" 1 "a rebase is under way in build/linux: 'make rebase' goes on" env KDIR="$toy/new" "$s/tree.sh"
+expect "tree: nor for another base" 1 "a rebase is under way" env -u KDIR "$s/tree.sh"
+expect "refresh: not in the middle" 1 "a rebase is under way in build/linux" "$s/refresh.sh"
+expect "rebase: not before it is mended" 1 'does not fit this base' env -u KDIR "$s/rebase.sh"
+mend() { (cd "$toy/build/linux" && sed -i '/^[<=>|]\{7\}/d; /^20$/d; /^20 new$/d' virt/kvm/kvm_main.c && git add virt/kvm/kvm_main.c); }
+expect "rebase: mended" 0 '' mend
+expect "rebase: goes on" 0 'use this base' env -u KDIR "$s/rebase.sh"
+expect "rebase: says what it changed" 0 '^  changed: patches/01-topic/0002-KVM-change-number-2.patch$' grep changed: "$toy/out.before"
+expect "rebase: keeps the topics of what comes after" 0 '02-topic/0001-KVM-change-number-3.patch' \
+	ls "$toy/patches/02-topic/0001-KVM-change-number-3.patch"
+expect "rebase: no topic has more than it had" 0 '^3$' sh -c "ls '$toy'/patches/*/*.patch | wc -l"
+expect "tree: the carried series applies to that base" 0 'APPLY +3 patches' sh -c "rm -rf '$toy/build/linux' && KDIR='$toy/new' '$s/tree.sh'"
+rm -rf "$toy/build" "$toy/patches"
+cp -r "$toy/patches.orig" "$toy/patches"
+pinned
+expect "rebase: stops again" 1 'does not fit this base' env KDIR="$toy/new" "$s/rebase.sh"
+expect "tree: FORCE=1 throws it away" 0 'APPLY +3 patches' env -u KDIR FORCE=1 "$s/tree.sh"
+expect "rebase: and leaves patches/ as it was" 0 'same patches' same
+rm -rf "$toy/build/fetch"
 
 expect "kernel: unknown ARCH" 1 "unknown ARCH 'mips'" "$s/kernel.sh" mips base
 expect "kernel: unknown TREE" 1 "unknown TREE 'foo'" "$s/kernel.sh" arm64 foo

@@ -7,6 +7,7 @@
 take_lock
 [ -d "$patched_tree/.git" ] || die "there is no build/linux to write back: run 'make tree' first"
 [ ! -d "$patched_tree/.git/rebase-merge" ] || die "a rebase is under way in build/linux: finish it first ('make rebase' goes on)"
+git_linux merge-base --is-ancestor base HEAD || die "the commits of build/linux are not on its base: 'make rebase' brings them there"
 [ -z "$(git_linux status --porcelain --untracked-files=no)" ] || die "build/linux has uncommitted changes: commit them first"
 if [ "${FORCE:-0}" != 1 ] && [ -f "$build/linux.applied" ] &&
 	[ "$(sed -n 1p "$build/linux.applied")" != "$(patches_hash)" ]; then

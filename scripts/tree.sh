@@ -2,7 +2,7 @@
 # tree.sh: makes build/linux-base (the base, untouched) and build/linux (the base as a git commit, then one commit a patch).
 #
 # Each patch's topic is kept as a git note on its commit, which git carries through amend and rebase; refresh.sh files
-# commits by it. build/linux is rebuilt when patches/ changed, unless it holds work that refresh.sh has not written back.
+# commits by it. "tree.sh base" leaves out the commits of the patches: for rebase.sh. build/linux is rebuilt when patches/ changed, unless it holds work that refresh.sh has not written back.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -47,6 +47,7 @@ make_base() {
 	fi
 	id=$(base_id)
 	[ "$(cat "$base_tree/.fastwalk-base" 2>/dev/null)" != "$id" ] || return 0
+	[ ! -d "$patched_tree/.git" ] || keep_work
 	need_space 8000
 	rm -rf "$new" "$base_tree"
 	mkdir -p "$new"
@@ -125,7 +126,12 @@ import_base() {
 
 # keep_work: stops if build/linux holds anything that patches/ does not.
 keep_work() {
-	[ "${FORCE:-0}" != 1 ] || return 0
+	if [ "${FORCE:-0}" = 1 ]; then
+		[ ! -d "$patched_tree/.git/rebase-merge" ] || git_linux rebase --quit
+		return 0
+	fi
+	[ "$(sed -n 2p "$applied" 2>/dev/null)" != rebase ] ||
+		die "a rebase is under way in build/linux: 'make rebase' goes on with it, FORCE=1 throws it away"
 	if [ -n "$(git_linux status --porcelain --untracked-files=no)" ]; then
 		die "build/linux has uncommitted changes: commit them and 'make refresh', or throw them away with FORCE=1"
 	fi
@@ -137,7 +143,7 @@ keep_work() {
 apply_patches() {
 	local topic patch hash
 	hash=$(patches_hash)
-	if [ -f "$applied" ] && [ "$(sed -n 1p "$applied")" = "$hash" ]; then
+	if [ "$(sed -n 1p "$applied" 2>/dev/null)" = "$hash" ] && [ "$(sed -n 2p "$applied")" != rebase ]; then
 		return 0
 	fi
 	keep_work
@@ -167,5 +173,11 @@ apply_patches() {
 
 mkdir -p "$logs"
 make_base
-make_git
-apply_patches
+if [ "${1:-}" = base ]; then
+	from=$(git_linux rev-parse base)
+	make_git
+	printf '%s\n' "$(patches_hash)" rebase "$from" >"$applied"
+else
+	make_git
+	apply_patches
+fi
