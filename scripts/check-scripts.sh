@@ -341,6 +341,8 @@ expect "run: unknown MODE" 1 "unknown MODE 'warp' for arm64: use one of" run "$g
 expect "run: no kernel" 1 'there is no kernel .*: run .make kernel' run "$good" KERNEL="$toy/nonesuch"
 expect "run: a test's line in brackets" 0 '^\[PASS\] x$' run "${good/hello/[PASS] x}"
 expect "run: success, and only the command's output" 0 '^hello$' run "$good"
+old_logs() { touch -d 2001-01-01 "$toy"/build/logs/run/old{1..60}.log && run "$good" >/dev/null && find "$toy/build/logs/run" -type f | wc -l; }
+expect "run: keeps fifty logs" 0 '^50$' old_logs
 expect "run: ends with the command's status" 7 '^hello$' run "${good/@N@ 0/@N@ 7}"
 expect "run: a warning fails a good command" 3 'the kernel complained: .*WARNING: at' run "[    0.3] WARNING: at mmu.c:1\n$good"
 expect "run: a test that prints WARNING: does not" 0 'WARNING: slow' run "${good/hello/WARNING: slow}"
@@ -369,14 +371,17 @@ expect "run: another mode than asked for" 3 'did not come up in mode nested' run
 cat >"$s/bochs.sh" <<-'EOF'
 	#!/bin/bash
 	echo "[    0.0] $1"
+	cp "$3" "${0%/scripts/*}/few.cpio"
 	printf "${CONSOLE//@N@/$(tr '\0' '\n' <"$3" | grep -aE '^[0-9]+-[0-9]+$' | tail -n 1)}"
 EOF
-(mkdir "$toy/root" && cd "$toy/root" && touch init && echo init | cpio --quiet -o -H newc >"$toy/initrd.cpio")
+(mkdir "$toy/root" && cd "$toy/root" && mkdir -p st/arm64 && touch init st/plain st/slash st/not st/arm64/other && find init st -type f | cpio --quiet -o -H newc >"$toy/initrd.cpio")
 bochs() { run "$1" ARCH=x86 VENDOR=intel INITRD="$toy/initrd.cpio" "${@:2}"; }
 pml="[    0.1] Linux version 7.3\n[    0.2] kvm_intel: /ept:Y /pml:Y kvm/tdp_mmu:Y\nfastwalk-begin @N@\nhello\nfastwalk-end @N@ 5\n"
 expect "run: Bochs, with the command's status" 5 '^hello$' bochs "$pml"
 expect "run: Bochs, with PML off where it should be on" 3 'did not come up in mode vmx \(log' bochs "${pml/pml:Y/pml:N}"
 expect "run: Bochs, with PML on where it should be off" 3 'did not come up in mode vmx-nopml' bochs "$pml" MODE=vmx-nopml
+few() { bochs "$pml" CMD="$1; arm64/other -x" >/dev/null || true; cpio -it --quiet <"$toy/few.cpio" | grep '^st/' | sort | xargs; }
+expect "run: Bochs gets the tests that the command names" 0 '^st/arm64 st/arm64/other st/plain st/slash$' few 'plain -m 0; /st/slash'
 expect "run: Bochs has no shell" 1 'Bochs has no console to type into' bochs "$pml" CMD=
 expect "run: a forged end mark" 3 'stopped before the command ended' run "${boot}fastwalk-end 1-1 0\n"
 

@@ -58,6 +58,8 @@ if [ -z "$CMD" ]; then
 fi
 
 mkdir -p "$logs/run"
+# The last fifty are enough.
+find "$logs/run" -name '*.log' -printf '%T@ %p\n' | sort -rn | sed -n '50,$s/^[^ ]* //p' | xargs -r -d '\n' rm -f
 log=$logs/run/$ARCH-$TREE-$MODE-$(date +%H%M%S)-$$.log
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -70,7 +72,7 @@ echo "$nonce" >"$work/root/nonce"
 if [ -n "$bochs" ]; then
 	# Bochs reads all of the initrd through its BIOS: only what CMD names goes there.
 	mkdir "$work/few"
-	{ grep -oE '/st(-base)?/[^ ;]+' <<<"$CMD" || true; } | sed 's,^/,,' | sort -u >"$work/names"
+	{ grep -oE '[A-Za-z0-9_./-]+' <<<"$CMD" || true; } | sed -E 's,^/(st(-base)?/),\1,; t; s,^,st/,' | sort -u >"$work/names"
 	(
 		cd "$work/few"
 		mapfile -t names <"$work/names"
