@@ -201,6 +201,13 @@ pinned
 expect "rebase: stops again" 1 'does not fit this base' env KDIR="$toy/new" "$s/rebase.sh"
 expect "tree: FORCE=1 throws it away" 0 'APPLY +3 patches' env -u KDIR FORCE=1 "$s/tree.sh"
 expect "rebase: and leaves patches/ as it was" 0 'same patches' same
+mkdir -p "$toy/Documentation"
+expect "bases: writes a table" 0 'WRITE +Documentation/bases.md' env -u KDIR "$s/bases.sh" "$toy/new"
+# shellcheck disable=SC2016 # Markdown
+expect "bases: which tells what fits from what does not" 0 '^. `01-topic` . 1 as they are, by hand: 0002 .$' grep 01-topic "$toy/Documentation/bases.md"
+# shellcheck disable=SC2016 # Markdown
+expect "bases: also after that" 0 '^. `02-topic` . 1 as they are .$' grep 02-topic "$toy/Documentation/bases.md"
+expect "bases: patches/ stays as it was" 0 'same patches' same
 rm -rf "$toy/build/fetch"
 
 expect "kernel: unknown ARCH" 1 "unknown ARCH 'mips'" "$s/kernel.sh" mips base
