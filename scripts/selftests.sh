@@ -16,7 +16,7 @@ out=$build/st/$arch-$tree
 # <test>:<wrapper>:<what it wraps>
 counted="dirty_log_perf_test:count_ioctl:ioctl arm64/large_ipa_test:thread_clock:clock_gettime
 	arm64/nested_dirty_log:thread_clock:clock_gettime"
-own="fault_count"
+own="dirty_sweep fault_count"
 # The bench runs the patched tree's tests on both kernels.
 [ "$tree" = patched ] || counted='' own=''
 guest=$root/tools/guest
@@ -65,7 +65,7 @@ done
 # The selftests' makefile finds our sources by VPATH; it warns less than we want to hear.
 for test in $own; do
 	logged "$log.own" stmake VPATH="$guest" LDFLAGS=-static TEST_GEN_PROGS_EXTENDED="$obj/kvm/$test" \
-		EXTRA_CFLAGS="-Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Werror" "$obj/kvm/$test" ||
+		EXTRA_CFLAGS="-Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Wno-type-limits -Werror" "$obj/kvm/$test" ||
 		die "tools/guest/$test.c does not build"
 	strip_test "$obj/kvm/$test" "$out.new/$test"
 done
