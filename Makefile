@@ -50,12 +50,11 @@ kernel: tree
 selftests: tree
 	$(S)/selftests.sh $(ARCH) $(TREE)
 
-initramfs: tree
-	$(S)/selftests.sh $(ARCH) base
-	$(S)/selftests.sh $(ARCH) patched
-	$(S)/initramfs.sh $(ARCH)
+initramfs:
+	$(S)/build.sh $(ARCH)
 
-run: packages kernel initramfs
+run:
+	$(S)/build.sh $(ARCH) $(TREE)
 	$(S)/run.sh
 
 bench-list:

@@ -11,17 +11,19 @@
 arch arm64
 results=$build/results
 began=$SECONDS
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+columns "$root/scripts/calls.scenarios" 7 >"$work/scenarios"
+bad=$(awk -F'\t' '$4 !~ /^([1-9][0-9]*|max( [a-z_0-9]+)?)$/ { print $8 ": \"" $4 "\" is neither the nth call nor max" }
+	$7 !~ /^(-|base|[0-9]+)$/ { print $8 ": the target \"" $7 "\" is no number, base or -" }' "$work/scenarios" | head -n 1)
+[ -z "$bad" ] || die "scripts/calls.scenarios:$bad"
 
 # scenarios: name, mode, function, which call, figure, command, target, separated by tabs
 scenarios() {
-	awk -F'|' -v only="${ONLY:-.}" -v mode="${modes%% *}" '
-		/^#/ || NF < 7 { next }
-		{
-			for (i = 1; i <= NF; i++) gsub(/^ +| +$/, "", $i)
-			if ($1 !~ only) next
-			if ($2 == "-") $2 = mode
-			print $1 "\t" $2 "\t" $3 "\t" $4 "\t" $5 "\t" $6 "\t" $7
-		}' "$root/scripts/calls.scenarios"
+	awk -F'\t' -v only="${ONLY:-.}" -v mode="${modes%% *}" '
+		$1 !~ only { next }
+		$2 == "-" { $2 = mode }
+		{ print $1 "\t" $2 "\t" $3 "\t" $4 "\t" $5 "\t" $6 "\t" $7 }' "$work/scenarios"
 }
 
 # runs: number, mode, function and command of each boot; where scenarios share it they share the number
@@ -125,15 +127,8 @@ table() {
 
 [ -n "$(scenarios)" ] || die "no scenario of calls.scenarios has a name that matches ONLY='${ONLY:-}'"
 mkdir -p "$results" "$build/qemu"
-"$root/scripts/packages.sh" fetch build boot
 take_lock
-"$root/scripts/fetch.sh"
-"$root/scripts/tree.sh"
-for tree in base patched; do
-	CONFIG='' "$root/scripts/kernel.sh" arm64 "$tree"
-	"$root/scripts/selftests.sh" arm64 "$tree"
-done
-"$root/scripts/initramfs.sh" arm64
+CONFIG='' MODE='' "$root/scripts/build.sh" arm64 base patched
 gcc -O2 -Wall -Wextra -Werror -fPIC -shared -fvisibility=hidden -o "$build/qemu/calls.so" "$root/tools/qemu/calls.c" ||
 	die "tools/qemu/calls.c does not build"
 measure_all

@@ -49,10 +49,7 @@ checkpatch() {
 
 # Everything below is for one architecture.
 
-kmake() {
-	env CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1 KBUILD_BUILD_TIMESTAMP=2026-01-01 make -C "$tree" O="$tree/.obj-$arch" ARCH="$arch" \
-		CROSS_COMPILE="$cross" CC="$(command -v ccache) ${cross}gcc" -s -j"$(nproc)" "$@"
-}
+wmake() { kmake "$arch" "$tree" O="$tree/.obj-$arch" -s -j"$(nproc)" "$@"; }
 
 # prepare: a worktree and a configured object folder. What a removed or new build/linux left behind is of no use.
 prepare() {
@@ -64,7 +61,7 @@ prepare() {
 	fi
 	mkdir -p "$tree/.obj-$arch"
 	kernel_config "$arch" >"$tree/.obj-$arch/fragments"
-	kmake KCONFIG_ALLCONFIG="$tree/.obj-$arch/fragments" allnoconfig
+	wmake KCONFIG_ALLCONFIG="$tree/.obj-$arch/fragments" allnoconfig
 }
 
 # sources COMMIT: what of it can change the build for this architecture
@@ -85,7 +82,7 @@ warnings() { sed -nE '/([Ww]arning|error):/ { s/:[0-9]+(:[0-9]+)?:? /: /; s/(^|:
 # not touched need not be built again is make's to know: it includes virt/kvm/, and all that a header is part of.
 build_commit() {
 	git -C "$tree" checkout -q -f --detach "$1"
-	FASTWALK_FILES=$2 kmake W=1 ${sparse:+C=2 CHECK="$results/sparse-$arch"} "arch/$arch/kvm/"
+	FASTWALK_FILES=$2 wmake W=1 ${sparse:+C=2 CHECK="$results/sparse-$arch"} "arch/$arch/kvm/"
 }
 
 # sparse is asked about every file, and looks at those in FASTWALK_FILES.

@@ -29,14 +29,6 @@ need_space 2500
 rm -f "$stamp" "$obj/$image"
 mkdir -p "$obj"
 
-kmake() {
-	# Paths and dates stay out of the objects: base and patched share what ccache holds, and so do fresh clones.
-	# ccache reads the dependency files instead of preprocessing everything twice.
-	env CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1 KBUILD_BUILD_TIMESTAMP=2026-01-01 KBUILD_BUILD_USER=fastwalk \
-		KBUILD_BUILD_HOST=fastwalk make -C "$src" O="$obj" ARCH="$arch" CROSS_COMPILE="$cross" \
-		CC="$(command -v ccache) ${cross}gcc" "$@"
-}
-
 # The last word of each option in the fragments counts, as it does for Kconfig.
 refused() {
 	awk -F= '/^CONFIG_/ { last[$1] = $2 } END { for (o in last) print o "=" last[o] }' "$config" | sort |
@@ -51,7 +43,7 @@ refused() {
 log=$logs/kernel-${name// /-}.log
 if ! cmp -s "$config" "$obj/.fragments"; then
 	rm -f "$obj/.fragments"
-	logged "$log" kmake KCONFIG_ALLCONFIG="$config" allnoconfig || die "allnoconfig failed for $arch $tree"
+	logged "$log" kmake "$arch" "$src" O="$obj" KCONFIG_ALLCONFIG="$config" allnoconfig || die "allnoconfig failed for $arch $tree"
 	unmet=$(refused)
 	if [ -n "$unmet" ]; then
 		die "Kconfig does not take these options of arch/$arch/configs: $(echo "$unmet" | xargs)"
@@ -60,7 +52,7 @@ if ! cmp -s "$config" "$obj/.fragments"; then
 fi
 say KERNEL "$name"
 began=$SECONDS
-logged "$log" kmake -j"$(nproc)" "${image##*/}" || die "the $arch $tree kernel does not build"
+logged "$log" kmake "$arch" "$src" O="$obj" -j"$(nproc)" "${image##*/}" || die "the $arch $tree kernel does not build"
 [ -f "$obj/$image" ] || die "the build ended without $obj/$image"
 printf '%s\n' "$now" >"$stamp"
 say "" "$image in $(elapsed $((SECONDS - began)))"

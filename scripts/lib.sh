@@ -199,3 +199,35 @@ kernel_stamp() {
 	echo "config $(sha256sum <<<"$config")"
 	fingerprint "$tree"
 }
+
+# kmake ARCH TREE_DIR ARG...: make there with the compiler that every build uses. Paths and dates stay out of the objects:
+# base and patched share what ccache holds, and so do fresh clones. ccache reads the dependency files instead of
+# preprocessing everything twice.
+kmake() {
+	local ARCH=$1 src=$2 cross
+	shift 2
+	arch "$ARCH"
+	env CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1 KBUILD_BUILD_TIMESTAMP=2026-01-01 KBUILD_BUILD_USER=fastwalk \
+		KBUILD_BUILD_HOST=fastwalk make -C "$src" ARCH="$ARCH" CROSS_COMPILE="$cross" \
+		CC="$(command -v ccache) ${cross}gcc" "$@"
+}
+
+# columns FILE N: the lines of FILE with their N columns trimmed and separated by tabs, and the line number as one more. A
+# line that has not N is an error, not something to pass over.
+columns() {
+	local out
+	out=$(awk -F'|' -v n="$2" '
+		/^#/ || /^[ \t]*$/ { next }
+		NF != n { wrong = NR ": " NF " columns separated by \"|\", not " n; exit }
+		{
+			line = ""
+			for (i = 1; i <= n; i++) {
+				gsub(/^[ \t]+|[ \t]+$/, "", $i)
+				if ($i == "") { wrong = NR ": column " i " is empty (use - for none)"; exit }
+				line = line $i "\t"
+			}
+			print line NR
+		}
+		END { if (wrong) { print wrong; exit 1 } }' "$1") || die "${1#"$root"/}:$(tail -n 1 <<<"$out")"
+	printf '%s\n' "$out"
+}

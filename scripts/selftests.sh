@@ -33,17 +33,14 @@ mkdir -p "$obj" "$out.new"
 log=$logs/selftests-$arch-$tree.log
 say STEST "$arch-$tree"
 
-cc="$(command -v ccache) ${cross}gcc"
-kmake() {
-	env CCACHE_BASEDIR="$root" CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1 make -C "$src" ARCH="$arch" CROSS_COMPILE="$cross" CC="$cc" "$@"
-}
 stmake() {
-	kmake -C "$src/tools/testing/selftests/kvm" OUTPUT="$obj/kvm" abs_objdir="$obj" KHDR_INCLUDES="-isystem $obj/hdr/usr/include" "$@"
+	CCACHE_BASEDIR=$root kmake "$arch" "$src/tools/testing/selftests/kvm" OUTPUT="$obj/kvm" \
+		abs_objdir="$obj" KHDR_INCLUDES="-isystem $obj/hdr/usr/include" "$@"
 }
 # Without debug information and the build id made from it, a test that both trees have comes out the same from both.
 strip_test() { "${cross}strip" -R .note.gnu.build-id -o "$2" "$1" 2>/dev/null || cp "$1" "$2"; }
 
-logged "$log" kmake O="$obj/hdr" headers || die "make headers failed for $arch $tree"
+CCACHE_BASEDIR=$root logged "$log" kmake "$arch" "$src" O="$obj/hdr" headers || die "make headers failed for $arch $tree"
 mkdir -p "$obj/kvm" "$obj/tools"
 logged "$log" stmake -j"$(nproc)" LDFLAGS=-static || die "the $arch $tree selftests do not build"
 (cd "$obj/kvm" && find . -maxdepth 2 -type f -perm -u+x ! -name '*.o' ! -name '*.so') | while read -r test; do
