@@ -1,80 +1,138 @@
 #!/bin/bash
 # bench.sh: runs the scenarios of bench.scenarios on the base and on the patched kernel and sets them side by side.
 #
-#	ARCH    arm64 or x86			BENCH   quick or full
+#	ARCH    arm64 or x86			BENCH   quick, full, or perf: what make check compares
 #	VENDOR  intel: the scenarios for Intel VMX, in Bochs (x86)
 #	METRIC  insns: instructions of the measuring thread under QEMU's TCG with icount (exact, repeatable)
 #		time: wall time, REPEAT times each, median and spread
 #	HERE    base or patched: measure time on the running kernel (real hardware, /dev/kvm), keep it under that name,
 #		and print the table once both have been measured
+#	COUNTS  with HERE: a file that build/here/<arch>/run has printed, there or on another machine; it is only kept
 #
-# Results: build/results/<arch>[-<vendor>].tsv (scenario metric unit base patched ratio), a table and a plot beside it.
+# Results: build/results/<name>.tsv, where name is <arch>[-<vendor>][-here][-<BENCH, if not quick>]; what was measured with
+# what is in its first lines. `make results ACCEPT=1` makes documents of it.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 ARCH=${ARCH:-arm64} BENCH=${BENCH:-quick} METRIC=${METRIC:-insns}
 [ -z "${HERE:-}" ] || METRIC="time"
 arch "$ARCH"
-case $BENCH in quick | full) ;; *) die "unknown BENCH '$BENCH': use quick or full" ;; esac
+case $BENCH in quick | full | perf) ;; *) die "unknown BENCH '$BENCH': use quick, full or perf" ;; esac
 case $METRIC in insns | time) ;; *) die "unknown METRIC '$METRIC': use insns or time" ;; esac
+[ -z "${HERE:-}" ] || tree_dir "$HERE" >/dev/null
+[ -z "${HERE:-}${COUNTS:-}" ] || [ -z "${VENDOR:-}" ] || die "VENDOR=$VENDOR is for Bochs: HERE= measures what this machine has"
+[ -z "${COUNTS:-}" ] || [ -n "${HERE:-}" ] || die "COUNTS= needs HERE=base or HERE=patched: what $COUNTS was measured on"
+[ -z "${COUNTS:-}" ] || grep -qs "^# tree $HERE\$" "$COUNTS" || die "the file $COUNTS has no counts of $HERE"
+wanted=${VENDOR:-$BENCH}
 name=$ARCH${VENDOR:+-$VENDOR}
+[ "$METRIC" = insns ] || name+=-time
+[ -z "${HERE:-}" ] || name=$ARCH-here
+[ "$wanted" = quick ] || [ "$wanted" = "${VENDOR:-}" ] || name+=-$wanted
 bochs=$(mode_bochs "${modes%% *}")
 emulator="TCG with icount"
 if [ -n "$bochs" ]; then
 	[ "$METRIC" = insns ] || die "METRIC=$METRIC says nothing in Bochs: use insns"
-	BENCH=$VENDOR emulator="Bochs ($bochs)"
+	emulator="Bochs ($bochs)"
 fi
 repeat=1
 [ "$METRIC" = insns ] || repeat=${REPEAT:-5}
 results=$build/results
 began=$SECONDS
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
 
-# scenarios: those of ARCH and BENCH, as scenario<TAB>mode<TAB>phase nth<TAB>command<TAB>published
-scenarios() {
-	awk -F'|' -v arch="$ARCH" -v bench="$BENCH" -v options="$bench_options" -v mode="${modes%% *}" '
-		/^#/ || NF < 7 { next }
-		{
-			for (i = 1; i <= NF; i++) gsub(/^ +| +$/, "", $i)
-			if ($3 != "both" && $3 != arch) next
-			if ($2 != bench && ($2 != "quick" || bench != "full")) next
-			if ($4 == "-") $4 = mode
-			gsub(/ *@arch@/, options, $6)
-			published = "-"
-			n = split($7, p, " ")
-			for (i = 1; i <= n; i++) if (index(p[i], arch "=") == 1) published = substr(p[i], length(arch) + 2)
-			print $1 "\t" $4 "\t" $5 "\t" $6 "\t" published
-		}' "$root/scripts/bench.scenarios"
-}
+# Every line of the file must say something; then those of ARCH and BENCH: scenario, mode, "phase nth", command, published, noise.
+# @density@ in a phase stands for each of the densities in the command's -d.
+columns "$root/scripts/bench.scenarios" 7 >"$work/all"
+arches=$(cd "$root/arch" && echo *)
+awk -F'\t' -v arch="$ARCH" -v arches=" both $arches " -v set="$wanted" -v options="$bench_options" -v modes="$modes" '
+	function wrong(why) {
+		print $8 ": " why >"/dev/stderr"
+		exit 1
+	}
+	$2 !~ /^(quick|full|intel)$/ { wrong("unknown set \"" $2 "\": use quick, full or intel") }
+	index(arches, " " $3 " ") == 0 { wrong("unknown arch \"" $3 "\": use one of" arches) }
+	$5 !~ /^[a-z0-9@-]+ [1-9][0-9]*$/ { wrong("\"" $5 "\" is no phase and number") }
+	{
+		published = "-"
+		noise = "0.01"
+		perf = 0
+		n = split($7, p, " ")
+		for (i = 1; i <= n; i++) {
+			if (p[i] == "perf") perf = 1
+			else if (p[i] ~ /^noise=0\.[0-9]+$/) noise = substr(p[i], 7)
+			else if (p[i] !~ /^([a-z0-9]+=[0-9.]+|-)$/) wrong("\"" p[i] "\" is no <arch>=<ratio>, noise=<fraction>, perf or -")
+			else if (index(p[i], arch "=") == 1) published = substr(p[i], length(arch) + 2)
+		}
+		if ($3 != "both" && $3 != arch) next
+		if (set == "perf" ? !perf : $2 != set && ($2 != "quick" || set != "full")) next
+		split(modes, m, " ")
+		if ($4 == "-") $4 = m[1]
+		split($4, m, "+")
+		if (index(" " modes " ", " " m[1] " ") == 0) wrong("unknown mode \"" $4 "\" for " arch)
+		gsub(/ *@arch@/, options, $6)
+		if ($1 !~ /@density@/) {
+			print $1 "\t" $4 "\t" $5 "\t" $6 "\t" published "\t" noise
+			next
+		}
+		if (!match($6, / -d [a-z0-9,]+/)) wrong("@density@ without a list of densities in the command (-d)")
+		n = split(substr($6, RSTART + 4, RLENGTH - 4), d, ",")
+		for (i = 1; i <= n; i++) {
+			scenario = $1
+			phase = $5
+			density = d[i] ~ /^[0-9]+$/ ? "1in" d[i] : d[i]
+			gsub(/@density@/, density, scenario)
+			gsub(/@density@/, density, phase)
+			print scenario "\t" $4 "\t" phase "\t" $6 "\t" published "\t" noise
+		}
+	}' "$work/all" >"$work/scenarios" 2>"$work/wrong" || die "scripts/bench.scenarios:$(head -n 1 "$work/wrong")"
+double=$(cut -f1 "$work/scenarios" | sort | uniq -d | head -n 1)
+[ -z "$double" ] || die "bench.scenarios has two scenarios named $double for ARCH=$ARCH"
+[ -s "$work/scenarios" ] || die "bench.scenarios has no scenario for ARCH=$ARCH BENCH=$wanted"
 
-# guest_script MODE DIR TOOLS: runs each distinct command of MODE and prints its output behind "run <command>". Tests
-# are in DIR; "figures" and what it may be followed by are in TOOLS and DIR.
-guest_script() {
-	echo 'echo 64 >/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages'
-	[ "$METRIC" = time ] || echo 'export COUNT_ALONE=1'
-	scenarios | awk -F'\t' -v mode="$1" -v dir="$2" -v tools="$3" -v repeat="$repeat" '
+scenario_modes() { cut -f2 "$work/scenarios" | sort -u; }
+
+# commands MODE DIR TOOLS: each distinct command of MODE, and behind a tab the shell command that runs it. Tests are in DIR;
+# "figures" and what it may be followed by are in TOOLS and DIR.
+commands() {
+	awk -F'\t' -v mode="$1" -v dir="$2" -v tools="$3" '
 		$2 == mode && !seen[$4]++ {
 			command = dir "/" $4
 			if (sub(/^figures /, "", $4)) command = tools "/figures " dir "/" $4
-			for (i = 0; i < repeat; i++)
-				printf "echo \"run %s\"; %s 2>&1; echo \"status $?\"\n", $4, command
-		}'
+			print $4 "\t" command
+		}' "$work/scenarios"
 }
 
-# check_counts LABEL: a command that failed or printed nothing must not pass for a result.
-check_counts() {
-	local bad
-	bad=$(awk '/^run / { run = $0 } /^status / && $2 != 0 { print run ": exit status " $2; exit }' "$1")
-	[ -z "$bad" ] || die "$2: ${bad#run } (see $1)"
+# guest_script MODE: what a boot runs. Huge pages: 128 MiB, or what the sweeps of the full set need.
+guest_script() {
+	local pages=64
+	[ "$wanted" != full ] || pages=300
+	echo "echo $pages >/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages"
+	# shellcheck disable=SC2016 # for the guest's shell
+	echo 'echo "# kernel $(uname -rv)"'
+	[ "$METRIC" = time ] || echo 'export COUNT_ALONE=1'
+	commands "$1" /st /fw | awk -F'\t' -v repeat="$repeat" '
+		{ for (i = 0; i < repeat; i++) printf "echo \"run %s\"; %s 2>&1; echo \"status $?\"\n", $1, $2 }'
 }
+
+# header TREE: what is measured with what; the kernel speaks for itself
+header() {
+	local host="$emulator"
+	[ -n "$bochs" ] || host="QEMU $("$qemu" --version | awk 'NR == 1 { print $4 }'), $emulator"
+	printf '# %s\n' "tree $1" "metric $METRIC" "arch $ARCH" "set $wanted" "patches $(patches)" "date $(date -u +%F)" "host $host"
+}
+
+# patches: the base and the patches that are measured, in short
+patches() { patches_hash | cut -c 1-16; }
 
 # measure_qemu TREE MODE: one boot.
 measure_qemu() {
-	local icount=0
+	local icount=0 mem=2G limit=900 extra=
 	[ "$METRIC" = time ] || icount=1
-	# 1 GiB pages cannot be made later, and cost nothing where they are not used.
-	[ "$BENCH" != full ] || extra="hugepagesz=1G hugepages=2"
-	CMD=$(guest_script "$2" /st /fw) TREE=$1 MODE=$2 CPU='' ICOUNT=$icount SMP=2 MEM=$([ "$BENCH" = full ] && echo 6G || echo 2G) \
-		APPEND="${extra:-}" TIMEOUT=$((repeat * 900)) OUT=$results/$name-$1-$2.raw \
+	# 1 GiB pages cannot be made later.
+	[ "$wanted" != full ] || mem=6G limit=5400 extra="hugepagesz=1G hugepages=2"
+	CMD=$(guest_script "$2") TREE=$1 MODE=$2 CPU='' ICOUNT=$icount SMP=2 MEM=$mem APPEND=$extra \
+		TIMEOUT=$((repeat * limit)) OUT=$results/$name-$1-$2.raw \
 		CONFIG='' "$root/scripts/run.sh" >/dev/null
 }
 
@@ -91,10 +149,10 @@ progress() {
 
 measure_all_qemu() {
 	local mode pids pid ticks commands
-	commands=$(($(scenarios | cut -f4 | sort -u | wc -l) * repeat))
-	rm -f "$results/$name"-*.raw
-	for mode in $(scenarios | cut -f2 | sort -u); do
+	rm -f "$results/$name-base"-*.raw "$results/$name-patched"-*.raw
+	for mode in $(scenario_modes); do
 		say BENCH "$ARCH $mode: base and patched, $METRIC"
+		commands=$(($(commands "$mode" x x | wc -l) * repeat))
 		pids=()
 		for tree in base patched; do
 			measure_qemu "$tree" "$mode" &
@@ -113,120 +171,115 @@ measure_all_qemu() {
 		done
 	done
 	for tree in base patched; do
-		cat "$results/$name-$tree"-*.raw >"$results/$name-$tree.counts"
-		check_counts "$results/$name-$tree.counts" "$tree"
+		{
+			header "$tree"
+			cat "$results/$name-$tree"-*.raw
+		} >"$results/$name-$tree.counts"
 	done
 }
 
-# table: from both counts files to the TSV, the table and the plot.
-table() {
-	local tsv=$results/$name.tsv
-	scenarios | awk -F'\t' -v metric="$METRIC" -v base="$results/$name-base.counts" -v patched="$results/$name-patched.counts" \
-		-v text="$results/$name.txt" '
-		function load(file, values, n,    line, run, words, f, k) {
-			while ((getline line < file) > 0) {
-				if (line ~ /^run /) { run = substr(line, 5); continue }
-				words = split(line, f, " ")
-				if (words < 5 || words > 6 || f[1] != "count") continue
-				k = run SUBSEP f[2] " " f[3]
-				if (words == 6) own_unit[k] = f[6]
-				values[k, ++n[k]] = metric == "insns" ? f[4] : f[5]
-			}
-		}
-		function sorted(values, n, k,    i, j, t) {
-			for (i = 2; i <= n[k]; i++)
-				for (j = i; j > 1 && values[k, j] + 0 < values[k, j - 1] + 0; j--) {
-					t = values[k, j]; values[k, j] = values[k, j - 1]; values[k, j - 1] = t
-				}
-		}
-		BEGIN {
-			load(base, b, nb)
-			load(patched, p, np)
-			unit = metric == "insns" ? "instructions" : "ns"
-			print "scenario\tmetric\tunit\tbase\tpatched\tratio"
-			printf "%-22s %14s %14s %7s %10s\n", "scenario", "base", "patched", "ratio", "published" > text
-		}
-		{
-			sub(/^figures /, "", $4)
-			k = $4 SUBSEP $3
-			if (!nb[k] || !np[k]) { print "no figure for " $1 " (" $3 ")" > "/dev/stderr"; bad = 1; next }
-			sorted(b, nb, k)
-			sorted(p, np, k)
-			x = b[k, int((nb[k] + 1) / 2)]
-			y = p[k, int((np[k] + 1) / 2)]
-			printf "%s\t%s\t%s\t%.0f\t%.0f\t%.4f\n", $1, metric, k in own_unit ? own_unit[k] : unit, x, y, y / x
-			spread = k in own_unit ? "  " own_unit[k] : ""
-			if (metric == "time" && !(k in own_unit)) {
-				printf "%s\ttime-min\tns\t%.0f\t%.0f\t%.4f\n", $1, b[k, 1], p[k, 1], p[k, 1] / b[k, 1]
-				printf "%s\ttime-max\tns\t%.0f\t%.0f\t%.4f\n", $1, b[k, nb[k]], p[k, np[k]], p[k, np[k]] / b[k, nb[k]]
-				spread = sprintf("  spread %.0f %% / %.0f %%", 100 * (b[k, nb[k]] - b[k, 1]) / x, 100 * (p[k, np[k]] - p[k, 1]) / y)
-			}
-			printf "%-22s %14.0f %14.0f %7" (y / x < 0.0095 ? ".5" : ".3") "f %10s%s\n", $1, x, y, y / x, $5, spread > text
-		}
-		END { exit bad }' >"$tsv.new" || die "the results are incomplete (raw output: $results/$name-*.counts)"
-	mv "$tsv.new" "$tsv"
-	plot "$tsv"
-	echo
-	if [ "$METRIC" = insns ]; then
-		echo "$name, instructions of the calling thread (where no other unit is given), under $emulator; published: ratio of hardware time"
-	else
-		echo "$ARCH, wall time in ns, median of $repeat; published: ratio of hardware time"
-	fi
-	cat "$results/$name.txt"
-	echo
-	say RESULTS "${tsv#"$root"/} $name.txt $name.svg ($(elapsed $((SECONDS - began))))"
-}
-
-plot() {
-	command -v gnuplot >/dev/null || return 0
-	# From its folder: the plot must not carry the machine's paths.
-	(cd "$results" && gnuplot) <<-EOF || warn "gnuplot could not draw $results/$name.svg"
-		set terminal svg size 900,420 dynamic background "white"
-		set output "$name.svg"
-		set title "fastwalk, $name: patched / base ($METRIC); less is better"
-		set style fill solid 0.8
-		set boxwidth 0.7
-		set yrange [0:1.2]
-		set grid ytics
-		set xtics rotate by -40
-		set key off
-		plot "< awk -F'\\\\t' '\$2 == \"$METRIC\"' ${1##*/}" using 0:6:xtic(1) with boxes, 1 with lines lc rgb "black"
-	EOF
+# make_kit: build/here/<arch>, all that a host needs to measure itself: static tests, and a script for any shell.
+make_kit() {
+	local kit=$build/here/$ARCH test mode
+	mkdir -p "$build/here"
+	rm -rf "$kit" "$kit.new"
+	mkdir -p "$kit.new/st"
+	cp "$root/tools/guest/figures" "$kit.new/"
+	cut -f4 "$work/scenarios" | sed 's/^figures //; s/ .*//' | sort -u | while read -r test; do
+		install -D -m 755 "$build/st/$ARCH-patched/$test" "$kit.new/st/$test"
+	done
+	# shellcheck disable=SC2016 # for the host's shell
+	{
+		echo '#!/bin/sh'
+		echo '# run TREE: measures the running kernel, which is TREE, and prints counts for make bench HERE=TREE COUNTS=<file>.'
+		echo "# Made by bench.sh. Needs root, /dev/kvm and nothing else."
+		printf 'tree=${1:-$TREE} here=$(dirname "$0")\nst=${ST:-$here/st} fw=${FW:-$here}\n'
+		echo '[ -n "$tree" ] || { echo "usage: run base|patched" >&2; exit 2; }'
+		echo '[ -w /dev/kvm ] || { echo "run: error: no access to /dev/kvm: load KVM, or be root" >&2; exit 1; }'
+		header - | sed -n '/^# \(metric\|arch\|set\|patches\) /s/.*/echo "&"/p'
+		echo 'echo "# tree $tree"'
+		echo 'echo "# host $(uname -nm)"'
+		echo 'echo "# date $(date -u +%Y-%m-%d)"'
+		echo 'echo "# kernel $(uname -rv)"'
+		echo 'echo "# boot $(cat /proc/sys/kernel/random/boot_id)"'
+		printf 'mode=$(%s)\n' "$mode_here"
+		echo 'echo "# mode ${mode:-unknown}"'
+		echo 'huge=/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages'
+		echo 'before=$(cat $huge) && trap '\''echo "$before" >$huge'\'' EXIT'
+		echo "echo $([ "$wanted" = full ] && echo 300 || echo 64) >\$huge"
+		for mode in $(scenario_modes); do
+			# The scenarios of the first mode are for all of them.
+			[ "$mode" = "${modes%% *}" ] || echo "if [ \"\$mode\" = ${mode%%+*} ]; then"
+			commands "$mode" '$st' '$fw' | awk -F'\t' -v repeat="$repeat" '
+				{ for (i = 0; i < repeat; i++)
+					printf "echo \"run %s\"; echo \"run %s\" >&2; %s 2>&1; echo \"status $?\"\n", $1, $1, $2 }'
+			[ "$mode" = "${modes%% *}" ] || echo "fi"
+		done
+	} >"$kit.new/run"
+	chmod +x "$kit.new/run"
+	mv "$kit.new" "$kit"
 }
 
 # measure_here: the running kernel, on this machine; HERE names it.
 measure_here() {
-	tree_dir "$HERE" >/dev/null
-	[ -w /dev/kvm ] || die "no access to /dev/kvm: HERE= measures the running kernel on real hardware"
-	"$root/scripts/selftests.sh" "$ARCH" patched
-	say BENCH "$ARCH, here, as $HERE: $(uname -r)"
-	guest_script "${modes%% *}" "$build/st/$ARCH-patched" "$root/tools/guest" | grep '^echo "run' | bash >"$results/$name-$HERE.counts.new"
-	check_counts "$results/$name-$HERE.counts.new" "$HERE"
-	mv "$results/$name-$HERE.counts.new" "$results/$name-$HERE.counts"
+	local counts=$results/$name-$HERE.counts
+	case $(uname -m):$ARCH in
+	aarch64:arm64 | x86_64:x86) ;;
+	*) [ -n "${COUNTS:-}" ] || die "this machine is $(uname -m), not $ARCH: run build/here/$ARCH/run there, and bring what it prints with COUNTS=" ;;
+	esac
+	if [ -z "${COUNTS:-}" ]; then
+		[ -w /dev/kvm ] || die "no access to /dev/kvm: HERE= measures the running kernel on real hardware"
+		say BENCH "$ARCH, here, as $HERE: $(uname -r)"
+		"$build/here/$ARCH/run" "$HERE" >"$work/counts" || die "the run failed"
+		COUNTS=$work/counts
+	fi
+	cp "$COUNTS" "$counts.new"
+	mv "$counts.new" "$counts"
 }
 
-if [ "${1:-}" = list ]; then
-	scenarios | awk -F'\t' '{ printf "%-20s %-8s %-10s %s\n", $1, $2, $3, $4 }'
+table() {
+	local tsv=$results/$name.tsv
+	rm -f "$tsv"
+	awk -v metric="$METRIC" -v patches="$(patches)" -v partial="${HERE:+1}" -v base="$results/$name-base.counts" \
+		-v patched="$results/$name-patched.counts" -f "$root/scripts/table.awk" "$work/scenarios" >"$work/tsv" ||
+		die "no table (see above; raw output: $results/$name-*.counts)"
+	cp "$work/tsv" "$tsv.new"
+	mv "$tsv.new" "$tsv"
+	echo
+	if [ "$METRIC" = insns ]; then
+		echo "$name, instructions of the calling thread (where no other unit is given), under $emulator; published: ratio of hardware time"
+	else
+		echo "$name, wall time in ns, median of $repeat; published: ratio of hardware time"
+	fi
+	awk -f "$root/scripts/show.awk" "$tsv"
+	echo
+	say RESULTS "${tsv#"$root"/} ($(elapsed $((SECONDS - began))))"
+}
+
+case ${1:-} in
+list)
+	awk -F'\t' '{ printf "%-28s %-16s %-14s %s\n", $1, $2, $3, $4 }' "$work/scenarios"
 	exit 0
-fi
+	;;
+"") ;;
+*) die "usage: bench.sh [list]" ;;
+esac
 
 mkdir -p "$results"
-"$root/scripts/packages.sh" fetch build boot bench ${bochs:+bochs}
 take_lock
-"$root/scripts/fetch.sh"
-"$root/scripts/tree.sh"
 if [ -n "${HERE:-}" ]; then
+	"$root/scripts/packages.sh" fetch build
+	"$root/scripts/fetch.sh"
+	"$root/scripts/tree.sh"
+	"$root/scripts/selftests.sh" "$ARCH" patched
+	make_kit
 	measure_here
 	if [ ! -f "$results/$name-base.counts" ] || [ ! -f "$results/$name-patched.counts" ]; then
 		say "" "measured $HERE; boot the other kernel and run this again with its name to get the table"
 		exit 0
 	fi
 else
-	for tree in base patched; do
-		CONFIG='' "$root/scripts/kernel.sh" "$ARCH" "$tree"
-		"$root/scripts/selftests.sh" "$ARCH" "$tree"
-	done
-	"$root/scripts/initramfs.sh" "$ARCH"
+	CONFIG='' MODE='' "$root/scripts/build.sh" "$ARCH" base patched
 	measure_all_qemu
 fi
 table

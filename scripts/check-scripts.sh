@@ -9,7 +9,7 @@ unset FASTWALK_TOP FASTWALK_LOCKED VENDOR KDIR FORCE CMD MODE ICOUNT SMP MEM TIM
 export GIT_AUTHOR_NAME=toy GIT_AUTHOR_EMAIL=toy@localhost GIT_COMMITTER_NAME=toy GIT_COMMITTER_EMAIL=toy@localhost
 
 # A kernel tree of three files, and two topics of patches for it.
-cp -r "$root/scripts" "$root/arch" "$root/tools" "$toy/"
+cp -r "$root/scripts" "$root/arch" "$root/tools" "$root/README.md" "$root/Documentation" "$toy/"
 mkdir -p "$toy/linux/virt/kvm" "$toy/linux/scripts" "$toy/linux/arch/arm64/kvm" "$toy/linux/arch/x86/kvm" "$toy/bin" "$toy/patches"
 printf 'VERSION = 7\nPATCHLEVEL = 3\nSUBLEVEL = 4\nEXTRAVERSION =\n' >"$toy/linux/Makefile"
 seq 1 40 >"$toy/linux/virt/kvm/kvm_main.c"
@@ -215,6 +215,28 @@ expect "kernel: unknown TREE" 1 "unknown TREE 'foo'" "$s/kernel.sh" arm64 foo
 expect "kernel: unknown fragment" 1 'no config fragment' "$s/kernel.sh" arm64 base nonesuch
 expect "bench: unknown BENCH" 1 "unknown BENCH 'slow'" env BENCH=slow "$s/bench.sh"
 expect "bench: unknown METRIC" 1 "unknown METRIC 'cycles'" env METRIC=cycles "$s/bench.sh"
+# malformed FILE LINE CMD...: with LINE at the end of FILE
+malformed() {
+	local file=$s/$1 line=$2 rc=0
+	shift 2
+	cp "$file" "$toy/saved"
+	echo "$line" >>"$file"
+	"$@" || rc=$?
+	mv "$toy/saved" "$file"
+	return "$rc"
+}
+# where FILE: the number of the line behind the last one, as a message has it
+where() { echo "$1:$(($(wc -l <"$s/$1") + 1)):"; }
+expect "bench: a line without all columns" 1 "$(where bench.scenarios) 5 columns" malformed bench.scenarios 'x | quick | both | - | get 1' "$s/bench.sh" list
+expect "bench: a mistyped arch" 1 "$(where bench.scenarios) unknown arch .amr64." malformed bench.scenarios 'x | quick | amr64 | - | get 1 | c | -' "$s/bench.sh" list
+expect "bench: a mistyped set" 1 "$(where bench.scenarios) unknown set" malformed bench.scenarios 'x | quik | both | - | get 1 | c | -' "$s/bench.sh" list
+expect "bench: an unknown mode" 1 "$(where bench.scenarios) unknown mode" malformed bench.scenarios 'x | quick | both | warp | get 1 | c | -' "$s/bench.sh" list
+expect "bench: a phase without number" 1 "$(where bench.scenarios) .get. is no phase" malformed bench.scenarios 'x | quick | both | - | get | c | -' "$s/bench.sh" list
+expect "bench: a note that says nothing" 1 "$(where bench.scenarios) .foo. is no" malformed bench.scenarios 'x | quick | both | - | get 1 | c | foo' "$s/bench.sh" list
+expect "bench: two scenarios of one name" 1 'two scenarios named get-4k' malformed bench.scenarios 'get-4k | quick | both | - | get 1 | c | -' "$s/bench.sh" list
+expect "bench: densities without a list" 1 'without a list of densities' malformed bench.scenarios 'x-@density@ | quick | both | - | get 1 | c | -' "$s/bench.sh" list
+expect "calls: a line without all columns" 1 "$(where calls.scenarios) 3 columns" malformed calls.scenarios 'x | - | total' "$s/calls.sh"
+expect "calls: a target that is none" 1 "$(where calls.scenarios) the target" malformed calls.scenarios 'x | - | total | 1 | longest | c | bsae' "$s/calls.sh"
 expect "calls: no such scenario" 1 "no scenario of calls.scenarios has a name that matches ONLY='nonesuch'" env ONLY=nonesuch "$s/calls.sh"
 
 expect "check: unknown phase" 1 "unknown phase 'nonesuch'" env PHASES="lint nonesuch" "$s/check.sh"
@@ -391,6 +413,79 @@ few() { bochs "$pml" CMD="$1; arm64/other -x" >/dev/null || true; cpio -it --qui
 expect "run: Bochs gets the tests that the command names" 0 '^st/arm64 st/arm64/other st/plain st/slash$' few 'plain -m 0; /st/slash'
 expect "run: Bochs has no shell" 1 'Bochs has no console to type into' bochs "$pml" CMD=
 expect "run: a forged end mark" 3 'stopped before the command ended' run "${boot}fastwalk-end 1-1 0\n"
+
+# From counts to results.
+printf 'a\tvhe\tget 2\tcmd -x\t-\t0\nb\tnested\tclear 1\tfigures cmd -y\t0.5\t0\n' >"$toy/scenarios"
+counts() {
+	printf '# %s\n' "tree $1" 'metric insns' 'arch arm64' 'host QEMU' 'patches 1234' "boot $1"
+	printf 'run cmd -x\nnoise\ncount get 1 5 6\ncount get 2 %s 7\nstatus 0\nrun cmd -y\ncount clear 1 %s 9\nstatus 0\n' "$2" "$3"
+}
+# table [SED FILE]...: with the counts edited
+table() {
+	counts base 1000 400 >"$toy/base"
+	counts patched 250 300 >"$toy/patched"
+	while [ $# -gt 0 ]; do
+		sed -i "$1" "$toy/$2"
+		shift 2
+	done
+	awk -v metric="${METRIC:-insns}" -v patches=1234 -v partial="${PARTIAL:-}" -v base="$toy/base" -v patched="$toy/patched" -f "$s/table.awk" "$toy/scenarios"
+}
+tab=$'\t'
+expect "table: base, patched, ratio, noise, published" 0 "^b${tab}insns${tab}instructions${tab}400${tab}300${tab}0.7500${tab}0${tab}0.5\$" table
+expect "table: a base of 0" 0 "${tab}0${tab}300${tab}inf${tab}" table 's/clear 1 400/clear 1 0/' base
+expect "table: another unit" 0 "^b${tab}insns${tab}exits${tab}400" table 's/clear 1.*/& exits/' base 's/clear 1.*/& exits/' patched
+expect "table: a missing figure" 1 'no figure for b \(clear 1, patched\)' table '/clear/d' patched
+expect "table: two missing figures" 1 "no figure for a .*, b " table '/get 2/d' base '/clear/d' base
+expect "table: a command that failed" 1 'base: cmd -x: exit status 3' table '0,/status 0/s//status 3/' base
+expect "table: a command that did not end" 1 'patched: cmd -y: did not end' table "\$d" patched
+expect "table: a count that is none" 1 'no count: count get 2 12x4 7' table 's/get 2 1000/get 2 12x4/' base
+expect "table: base and patched mixed up" 1 'has counts of "patched", not of base' table 's/tree base/tree patched/' base
+expect "table: times and instructions mixed up" 1 'different metrics: "time" and "insns"' table 's/metric insns/metric time/' base
+expect "table: two hosts mixed up" 1 'different hosts: "QEMU" and "n1"' table 's/host QEMU/host n1/' patched
+expect "table: other patches" 1 'different patches: "1234" and "5678"' table 's/patches 1234/patches 5678/' patched
+expect "table: results of an older series" 1 'other patches than the present ones' table s/1234/5678/ base s/1234/5678/ patched
+expect "table: two architectures mixed up" 1 'different architectures' table s/arm64/x86/ patched
+time_metric() { METRIC='time' table 's/metric.*/metric time/' base 's/metric.*/metric time/' patched "$@"; }
+expect "table: times have a spread" 0 "^b${tab}time-max${tab}ns${tab}9${tab}9" time_metric
+expect "table: one kernel measured under both names" 1 'in one boot' time_metric 's/boot.*/boot 1/' base 's/boot.*/boot 1/' patched
+part() { PARTIAL=1 table "/run cmd -y/,\$d" base "/run cmd -y/,\$d" patched "$@"; }
+expect "table: what this mode cannot do is said" 0 'left out, as they need another mode than this one: b' part
+half() { PARTIAL=1 table "/run cmd -y/,\$d" base; }
+expect "table: what only one has is no result" 1 'no figure for b \(clear 1, base\)' half
+
+# perf [SED]: what is committed, against an edited measurement
+perf() {
+	table >"$toy/committed.tsv"
+	sed "$@" "$toy/committed.tsv" >"$toy/measured.tsv"
+	awk -v name=arm64 -f "$s/perf.awk" "$toy/committed.tsv" "$toy/measured.tsv"
+}
+expect "perf: the same" 0 '^ok - arm64 b: 0.75, was 0.75' perf -e ''
+expect "perf: a regression" 0 '^not ok - arm64 b: patched / base is 0.7625, .*more than 1 % worse' perf "s/400${tab}300/400${tab}305/"
+expect "perf: less than 1 %" 0 '^ok - arm64 b: 0.755' perf "s/400${tab}300/400${tab}302/"
+expect "perf: better" 0 '^ok - arm64 b: better: .*make results ACCEPT=1' perf "s/400${tab}300/400${tab}200/"
+expect "perf: noise that the committed row states" 0 '^ok - arm64 b: 0.7875' env -i PATH="$PATH" bash -c "sed -i 's/0.7500${tab}0/0.7500${tab}0.06/' '$toy/committed.tsv'
+	sed 's/400${tab}300/400${tab}315/' '$toy/committed.tsv' >'$toy/measured.tsv'; awk -v name=arm64 -f '$s/perf.awk' '$toy/committed.tsv' '$toy/measured.tsv'"
+expect "perf: no committed figure" 0 '^not ok - arm64 c: no committed figure' perf s/^b/c/
+expect "perf: nothing measured" 0 '^not ok - arm64: nothing was measured' perf /^[ab]/d
+expect "perf: results of another architecture" 0 '^not ok - arm64: the committed results are of arm64' perf s/arm64/x86/
+
+# Documents.
+r=$toy/Documentation/results
+expect "results: all made from what is committed" 0 '' "$s/results.sh" check
+sed -i 's/2,566,400/2,566,401/' "$toy/README.md"
+expect "results: a figure changed by hand" 1 'not made from .*: README.md: run make results' "$s/results.sh" check
+expect "results: puts it right" 0 'RESULTS +README.md$' "$s/results.sh"
+sed -i "s/^get-4k${tab}/get-5k${tab}/" "$r/arm64.tsv"
+expect "results: a scenario that is gone" 1 'this table cannot be made: <!-- results arm64' "$s/results.sh"
+sed -i "s/^get-5k${tab}/get-4k${tab}/" "$r/arm64.tsv"
+expect "results: nothing to accept" 1 'no results in build/results' env ACCEPT=1 "$s/results.sh"
+mkdir -p "$toy/build/results" "$toy/build/linux-base"
+echo toy >"$toy/build/linux-base/.fastwalk-base"
+cp "$r/arm64.tsv" "$toy/build/results/"
+expect "results: accepts nothing of other patches" 1 'arm64.tsv was measured with other patches' env ACCEPT=1 "$s/results.sh"
+touch "$toy/counts"
+expect "bench: HERE with counts of the other kernel" 1 'counts has no counts of base' env HERE=base COUNTS="$toy/counts" "$s/bench.sh"
+expect "bench: HERE and VENDOR" 1 'VENDOR=intel is for Bochs' env HERE=base ARCH=x86 VENDOR=intel "$s/bench.sh"
 
 # A stand-in make: "builds" a kernel, hangs, fails, or has a warning for each line of virt/kvm/kvm_main.c that asks for one.
 cat >"$toy/bin/make" <<-'EOF'
@@ -570,7 +665,7 @@ stand_in "packages selftests initramfs" 'exit 0'
 stand_in kernel 'echo does not build >&2; exit 1'
 expect "check: a kernel that does not build" 1 '^0 passed, 2 failed, 0 skipped' check build
 stand_in kernel 'exit 0'
-expect "check: kernels that do" 0 '^10 passed, 0 failed, 0 skipped' check build
+expect "check: kernels that do" 0 '^2 passed, 0 failed, 0 skipped' check build
 stand_in check-faults 'echo "ok - one"; exit 1'
 expect "check: a phase that fails" 1 '^1 passed, 1 failed' check faults
 stand_in check-faults 'exit 0'

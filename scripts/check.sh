@@ -5,7 +5,7 @@
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-all_phases='lint scripts tree tools build selftests faults patches'
+all_phases='lint scripts tree tools build selftests faults perf patches'
 phases=${PHASES:-$all_phases}
 ktap=$build/results/check.ktap
 me=$root/scripts/check.sh
@@ -54,6 +54,7 @@ lint() {
 	ok "no failure is lost where set -e is off" "$me" --run errexit
 	ok "checkpatch on our C" scripts/lint.sh c
 	ok "no file names a mirror or a path of this machine" "$me" --run no_machine_names
+	ok "the tables and plots are made from the committed results" scripts/results.sh check
 	ok "MAINTAINERS.snippet covers what the patches touch" "$me" --run maintainers
 	ok "check.tests is well-formed" scripts/check-selftests.sh list
 }
@@ -63,7 +64,7 @@ shellchecked() { ! grep -v '\[SC2310\]$' "$logs/shellcheck"; }
 # In a function that is called by "if", "!", "&&" or "||", set -e is off. These can do with that: they are one command, or
 # say themselves what fails; and what logged is given is one command. Look at a new one before it gets here.
 errexit_is_off_in=' base_id follow git_linux have_apt kmake logged mode_bochs mode_proof passed patches_hash reads_kernel
-	scenarios splats started_by_us too_old '
+	scenarios splats started_by_us too_old wmake '
 errexit() {
 	local file line column rest name bad=0
 	while IFS=: read -r file line column rest; do
@@ -122,15 +123,10 @@ tools() {
 
 # build_arch ARCH [FRAGMENT...]: the kernels of TREES, and what is run in them
 build_arch() {
-	local arch=$1 tree
+	local arch=$1
 	shift
-	for tree in ${TREES:-base patched}; do
-		step "kernel $arch $tree${*:+ $*}" "$root/scripts/kernel.sh" "$arch" "$tree" "$@"
-	done
-	for tree in base patched; do
-		step "selftests $arch $tree" "$root/scripts/selftests.sh" "$arch" "$tree"
-	done
-	step "initramfs $arch" "$root/scripts/initramfs.sh" "$arch"
+	# shellcheck disable=SC2086 # a list of trees
+	step "kernels and selftests $arch${*:+ $*}" env CONFIG="$*" MODE='' "$root/scripts/build.sh" "$arch" ${TREES:-base patched}
 }
 
 build() {
@@ -145,13 +141,12 @@ selftests() {
 
 scripts() { "$root/scripts/check-scripts.sh"; }
 faults() { "$root/scripts/check-faults.sh"; }
+perf() { "$root/scripts/check-perf.sh"; }
 patches() { "$root/scripts/check-patches.sh"; }
 
 config() {
 	# shellcheck disable=SC2086 # a list of fragments
 	set -- "${ARCH:-arm64}" $CONFIG
-	"$root/scripts/fetch.sh"
-	"$root/scripts/tree.sh"
 	build_arch "$@"
 	"$root/scripts/check-selftests.sh" "$@"
 }
