@@ -48,7 +48,8 @@ bochs=$(mode_bochs "$MODE")
 
 [ -z "${CPU:-}" ] || machine[-1]+=,$CPU
 args=("${machine[@]}" -m "${MEM:-2G}" -smp "$SMP" -display none -no-reboot -nodefaults -kernel "$kernel")
-[ "${ICOUNT:-0}" != 1 ] || args+=(-icount "shift=0,sleep=off")
+# With icount, and nothing random or of this day about the machine, a run repeats to the instruction.
+[ "${ICOUNT:-0}" != 1 ] || args+=(-icount "shift=0,sleep=off" -seed 1 -rtc "base=2026-01-01,clock=vm")
 [ -z "${PLUGIN:-}" ] || args+=(-plugin "$PLUGIN")
 append="console=$console rdinit=/init panic=-1 oops=panic printk.time=1 $(mode_args "$MODE") ${APPEND:-}"
 
@@ -65,7 +66,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 # The command travels in a second archive behind the first: the kernel's command line would mangle its quotes.
-nonce=$$-$RANDOM
+# Always of one length: with icount, what it takes to read it counts.
+nonce=$(printf '%08d-%05d' $$ $RANDOM)
 mkdir "$work/root"
 printf '%s\n' "$(mode_probe "$MODE")" "$CMD" >"$work/root/cmd"
 echo "$nonce" >"$work/root/nonce"
