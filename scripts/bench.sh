@@ -52,7 +52,7 @@ awk -F'\t' -v arch="$ARCH" -v arches=" both $arches " -v set="$wanted" -v option
 	}
 	$2 !~ /^(quick|full|intel)$/ { wrong("unknown set \"" $2 "\": use quick, full or intel") }
 	index(arches, " " $3 " ") == 0 { wrong("unknown arch \"" $3 "\": use one of" arches) }
-	$5 !~ /^[a-z0-9@-]+ [1-9][0-9]*$/ { wrong("\"" $5 "\" is no phase and number") }
+	$5 !~ /^[a-z0-9@-]+ ([1-9][0-9]*|min)$/ { wrong("\"" $5 "\" is no phase and number") }
 	{
 		published = "-"
 		noise = "0.01"

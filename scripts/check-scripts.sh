@@ -434,6 +434,9 @@ tab=$'\t'
 expect "table: base, patched, ratio, noise, published" 0 "^b${tab}insns${tab}instructions${tab}400${tab}300${tab}0.7500${tab}0${tab}0.5\$" table
 expect "table: a base of 0" 0 "${tab}0${tab}300${tab}inf${tab}" table 's/clear 1 400/clear 1 0/' base
 expect "table: another unit" 0 "^b${tab}insns${tab}exits${tab}400" table 's/clear 1.*/& exits/' base 's/clear 1.*/& exits/' patched
+sed 's/get 2/get min/' "$toy/scenarios" >"$toy/least"
+least() { table >/dev/null && awk -v metric=insns -v patches=1234 -v base="$toy/base" -v patched="$toy/patched" -f "$s/table.awk" "$toy/least" | grep ^a; }
+expect "table: the least of a run" 0 "^a${tab}insns${tab}instructions${tab}5${tab}5${tab}" least
 expect "table: a missing figure" 1 'no figure for b \(clear 1, patched\)' table '/clear/d' patched
 expect "table: two missing figures" 1 "no figure for a .*, b " table '/get 2/d' base '/clear/d' base
 expect "table: a command that failed" 1 'base: cmd -x: exit status 3' table '0,/status 0/s//status 3/' base

@@ -1,5 +1,5 @@
-# table.awk: a filter from counts to results. Input: scenarios, separated by tabs: name, mode, "phase nth", command, published
-# ratio, noise. Output: a TSV with what was measured with what in its first lines.
+# table.awk: a filter from counts to results. Input: scenarios, separated by tabs: name, mode, "phase nth" or "phase min" (the least of one run of the
+# command), command, published ratio, noise. Output: a TSV with what was measured with what in its first lines.
 #
 #	base, patched	files of counts: what the commands printed, each between "run <command>" and "status <status>", and
 #			"# <key> <value>" lines: tree, metric, arch, set, host, kernel, boot, patches, date
@@ -10,7 +10,7 @@
 
 function refuse(why) { print "table: " why > "/dev/stderr"; refused = 1; exit 1 }
 
-function load(tree, file,    line, run, ended, words, f, k, key, n) {
+function load(tree, file,    line, run, ended, words, f, k, key, n, figure, least) {
 	ended = 1
 	while ((n = (getline line < file)) > 0) {
 		words = split(line, f, " ")
@@ -25,12 +25,20 @@ function load(tree, file,    line, run, ended, words, f, k, key, n) {
 			ran[tree, run] = 1
 		} else if (f[1] == "status") {
 			ended = 1
+			for (k in least) {
+				value[tree, k, ++nr[tree, k]] = least[k]
+				delete least[k]
+			}
 			if (f[2] != 0) refuse(tree ": " run ": exit status " f[2])
 		} else if (f[1] == "count") {
 			if (words < 5 || words > 6 || f[4] !~ /^-?[0-9]+$/ || f[5] !~ /^-?[0-9]+$/) refuse(tree ": " run ": no count: " line)
 			k = run SUBSEP f[2] " " f[3]
 			if (words == 6) own_unit[k] = f[6]
-			value[tree, k, ++nr[tree, k]] = (metric == "time" ? f[5] : f[4]) + 0
+			figure = (metric == "time" ? f[5] : f[4]) + 0
+			value[tree, k, ++nr[tree, k]] = figure
+			k = run SUBSEP f[2] " min"
+			if (words == 6) own_unit[k] = f[6]
+			if (!(k in least) || figure < least[k]) least[k] = figure
 		}
 	}
 	if (n < 0) refuse("cannot read " file)
