@@ -6,7 +6,7 @@ ARCH	?= arm64
 TREE	?= patched
 export ARCH TREE V KDIR FORCE
 export CMD MODE ICOUNT SMP MEM TIMEOUT APPEND CONFIG OUT CPU
-export BENCH METRIC VENDOR ONLY
+export BENCH METRIC VENDOR ONLY HERE COUNTS REPEAT ACCEPT
 
 MAKEFLAGS += --no-print-directory
 Q = $(if $(filter 1,$(V)),,@)
@@ -26,6 +26,7 @@ help:
 	@echo '  make bench-walk             the walker alone, in user space: native times'
 	@echo '  make fuzz SECONDS=600       fuzz the walker of base against the patched one'
 	@echo '  make calls                  arm64: walks, TLB invalidations and the longest hold of mmu_lock, base and patched, counted by QEMU  [ONLY=regex]'
+	@echo '  make results                make the tables of the documents and the plots from Documentation/results/*.tsv  [ACCEPT=1: after taking the latest]'
 	@echo '  make bench-list             the scenarios and what each one runs'
 	@echo '  make clean                  remove build/ but for what was downloaded'
 	@echo 'Everywhere: V=1 shows commands; KDIR=/path/to/linux uses that tree as the base.'
@@ -60,7 +61,7 @@ run:
 bench-list:
 	$(S)/bench.sh list
 
-bench check calls:
+bench check calls results:
 	$(S)/$@.sh
 
 bench-walk fuzz: tree
@@ -70,5 +71,5 @@ bench-walk fuzz: tree
 clean:
 	$(S)/clean.sh
 
-.PHONY: help packages tree rebase refresh kernel selftests initramfs run bench calls bench-list bench-walk fuzz check clean
+.PHONY: help packages tree rebase refresh kernel selftests initramfs run bench calls results bench-list bench-walk fuzz check clean
 .NOTPARALLEL:
