@@ -4,12 +4,13 @@
 #
 #	ONLY    a regular expression: only the scenarios whose name it matches
 #
-# Results: build/results/arm64-calls.tsv (scenario figure base patched target), and a table. A figure above its target fails.
+# Results: build/results/arm64-calls.tsv (scenario figure base patched target), or arm64-calls-only.tsv, and a table. A figure above its target fails.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 arch arm64
 results=$build/results
+tsv=$results/arm64-calls${ONLY:+-only}.tsv
 began=$SECONDS
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -103,7 +104,7 @@ figure() {
 
 table() {
 	local name mode function which figure command target number b p verdict bad=0
-	printf 'scenario\tfigure\tbase\tpatched\ttarget\n' >"$results/arm64-calls.tsv"
+	printf '# patches %s\n# date %s\nscenario\tfigure\tbase\tpatched\ttarget\n' "$(patches_hash | cut -c 1-16)" "$(date -u +%F)" >"$tsv"
 	printf '%-22s %-42s %12s %12s %8s\n' scenario figure base patched target
 	while IFS=$'\t' read -r name mode function which figure command target; do
 		number=$(runs | awk -F'\t' -v m="$mode" -v f="$function" -v c="$command" '$2 == m && $3 == f && $4 == c { print $1 }')
@@ -118,10 +119,10 @@ table() {
 			verdict=" more than the target"
 			bad=1
 		fi
-		printf '%s\t%s\t%s\t%s\t%s\n' "$name" "$figure" "$b" "$p" "$target" >>"$results/arm64-calls.tsv"
+		printf '%s\t%s\t%s\t%s\t%s\n' "$name" "$figure" "$b" "$p" "$target" >>"$tsv"
 		printf '%-22s %-42s %12s %12s %8s%s\n' "$name" "$figure" "$b" "$p" "$target" "$verdict"
 	done < <(scenarios)
-	say RESULTS "${results#"$root"/}/arm64-calls.tsv ($(elapsed $((SECONDS - began))))"
+	say RESULTS "${tsv#"$root"/} ($(elapsed $((SECONDS - began))))"
 	return "$bad"
 }
 

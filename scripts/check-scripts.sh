@@ -474,6 +474,11 @@ expect "perf: results of another architecture" 0 '^not ok - arm64: the committed
 
 # Documents.
 r=$toy/Documentation/results
+expect "show: a table of calls" 0 '^. .a. . longest . 1,234,567 . ..56.. . 1,000 .$' awk -v markdown=1 -f "$s/show.awk" - <<-EOF
+	# patches 1
+	scenario${tab}figure${tab}base${tab}patched${tab}target
+	a${tab}longest${tab}1234567${tab}56${tab}1000
+EOF
 expect "results: all made from what is committed" 0 '' "$s/results.sh" check
 sed -i 's/2,566,400/2,566,401/' "$toy/README.md"
 expect "results: a figure changed by hand" 1 'not made from .*: README.md: run make results' "$s/results.sh" check

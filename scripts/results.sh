@@ -16,12 +16,12 @@ trap 'rm -rf "$work"' EXIT
 mode=${1:-}
 [ -z "$mode" ] || [ "$mode" = check ] || die "usage: results.sh [check]"
 
-# accept: not what was measured elsewhere (-here), as time, or only for make check (-perf)
+# accept: not what was measured elsewhere (-here), as time, only for make check (-perf) or in part (calls-only)
 accept() {
 	local tsv name now='' taken=''
 	for tsv in "$build"/results/*.tsv; do
 		name=${tsv##*/}
-		case ${name%.tsv} in *-here* | *-time* | *-perf | "*") continue ;; esac
+		case ${name%.tsv} in *-here* | *-time* | *-perf | *-only | "*") continue ;; esac
 		[ -n "$now" ] || now=$(patches_hash | cut -c 1-16)
 		[ "$(sed -n 's/^# patches //p' "$tsv")" = "$now" ] ||
 			die "build/results/$name was measured with other patches than the present ones: run make bench again, or remove it"

@@ -1,4 +1,4 @@
-# show.awk: a filter from a TSV of results to a table for people.
+# show.awk: a filter from a TSV of results, of make bench or make calls, to a table for people.
 #
 #	markdown	1: a Markdown table, else aligned text
 #	only		names of scenarios, separated by blanks, that are shown, in that order; all if empty; "word*": all that begin with
@@ -25,8 +25,12 @@ function ratio(x, y,    r, places) {
 
 BEGIN { FS = "\t" }
 /^#/ { next }
-!columns { for (columns = 1; columns <= NF; columns++) column[$columns] = columns; next }
-$column["metric"] ~ /-(min|max)$/ {
+!columns {
+	calls = $2 == "figure"
+	for (columns = 1; columns <= NF; columns++) column[$columns] = columns
+	next
+}
+!calls && $column["metric"] ~ /-(min|max)$/ {
 	extreme[$1, $column["metric"]] = $column["base"] " " $column["patched"]
 	next
 }
@@ -35,9 +39,8 @@ $column["metric"] ~ /-(min|max)$/ {
 	name[n] = $1
 	base[n] = $column["base"]
 	patched[n] = $column["patched"]
-	unit[n] = $column["unit"]
-	published[n] = $column["published"]
-	metric[n] = $column["metric"]
+	unit[n] = calls ? $column["figure"] : $column["unit"]
+	published[n] = calls ? $column["target"] : $column["published"]
 }
 
 function spread(i,    lo, hi) {
@@ -48,6 +51,10 @@ function spread(i,    lo, hi) {
 }
 
 function show(i,    extra) {
+	if (calls) {
+		printf "| `%s` | %s | %s | **%s** | %s |\n", name[i], unit[i], commas(base[i]), commas(patched[i]), commas(published[i])
+		return
+	}
 	extra = unit[i] != "instructions" && unit[i] != "ns" ? unit[i] : ""
 	if (markdown)
 		printf "| `%s`%s | %s | %s | **%s** |\n", name[i], extra ? " (" extra ")" : "", commas(base[i]), commas(patched[i]), ratio(base[i], patched[i])
@@ -56,7 +63,9 @@ function show(i,    extra) {
 }
 
 END {
-	if (markdown)
+	if (calls)
+		print "| scenario | figure | base | patched | target |\n|---|---|---:|---:|---:|"
+	else if (markdown)
 		print "| scenario | base | patched | ratio |\n|---|---:|---:|---:|"
 	else
 		printf "%-28s %16s %16s %9s %10s\n", "scenario", "base", "patched", "ratio", "published"
