@@ -103,11 +103,12 @@ commands() {
 		}' "$work/scenarios"
 }
 
-# guest_script MODE: what a boot runs. Huge pages: 128 MiB, or what the sweeps of the full set need.
+# huge_pages: how many of 2 MiB the scenarios need
+huge_pages() { if [ "$wanted" = full ]; then echo 300; else echo 64; fi; }
+
+# guest_script MODE: what a boot runs
 guest_script() {
-	local pages=64
-	[ "$wanted" != full ] || pages=300
-	echo "echo $pages >/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages"
+	echo "echo $(huge_pages) >/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages"
 	# shellcheck disable=SC2016 # for the guest's shell
 	echo 'echo "# kernel $(uname -rv)"'
 	[ "$METRIC" = time ] || echo 'export COUNT_ALONE=1'
@@ -188,31 +189,45 @@ make_kit() {
 	cut -f4 "$work/scenarios" | sed 's/^figures //; s/ .*//' | sort -u | while read -r test; do
 		install -D -m 755 "$build/st/$ARCH-patched/$test" "$kit.new/st/$test"
 	done
-	# shellcheck disable=SC2016 # for the host's shell
 	{
-		echo '#!/bin/sh'
-		echo '# run TREE: measures the running kernel, which is TREE, and prints counts for make bench HERE=TREE COUNTS=<file>.'
-		echo "# Made by bench.sh. Needs root, /dev/kvm and nothing else."
-		printf 'tree=${1:-$TREE} here=$(dirname "$0")\nst=${ST:-$here/st} fw=${FW:-$here}\n'
-		echo '[ -n "$tree" ] || { echo "usage: run base|patched" >&2; exit 2; }'
-		echo '[ -w /dev/kvm ] || { echo "run: error: no access to /dev/kvm: load KVM, or be root" >&2; exit 1; }'
+		cat <<-'EOF'
+			#!/bin/sh
+			# run TREE: measures the running kernel, which is TREE, and prints counts for make bench HERE=TREE COUNTS=<file>.
+			# Made by bench.sh. Needs root, /dev/kvm and nothing else.
+			tree=${1:-$TREE} here=$(dirname "$0")
+			st=${ST:-$here/st} fw=${FW:-$here}
+			[ -n "$tree" ] || { echo "usage: run base|patched" >&2; exit 2; }
+			[ -w /dev/kvm ] || { echo "run: error: no access to /dev/kvm: load KVM, or be root" >&2; exit 1; }
+			echo "# tree $tree"
+			echo "# host $(uname -nm)"
+			echo "# date $(date -u +%Y-%m-%d)"
+			echo "# kernel $(uname -rv)"
+			echo "# boot $(cat /proc/sys/kernel/random/boot_id)"
+			huge=/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages
+			before=$(cat $huge) && trap 'echo "$before" >$huge' EXIT
+		EOF
+		echo "echo $(huge_pages) >\$huge && repeat=$repeat"
 		header - | sed -n '/^# \(metric\|arch\|set\|patches\) /s/.*/echo "&"/p'
-		echo 'echo "# tree $tree"'
-		echo 'echo "# host $(uname -nm)"'
-		echo 'echo "# date $(date -u +%Y-%m-%d)"'
-		echo 'echo "# kernel $(uname -rv)"'
-		echo 'echo "# boot $(cat /proc/sys/kernel/random/boot_id)"'
-		printf 'mode=$(%s)\n' "$mode_here"
-		echo 'echo "# mode ${mode:-unknown}"'
-		echo 'huge=/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages'
-		echo 'before=$(cat $huge) && trap '\''echo "$before" >$huge'\'' EXIT'
-		echo "echo $([ "$wanted" = full ] && echo 300 || echo 64) >\$huge"
+		echo "mode=\$($mode_here)"
+		cat <<-'EOF'
+			echo "# mode ${mode:-unknown}"
+			measure() {
+				name=$1 i=0
+				shift
+				while [ $i -lt $repeat ]; do
+					i=$((i + 1))
+					echo "measuring $name ($i)" >&2
+					echo "run $name"
+					"$@" 2>&1
+					echo "status $?"
+				done
+			}
+		EOF
 		for mode in $(scenario_modes); do
 			# The scenarios of the first mode are for all of them.
 			[ "$mode" = "${modes%% *}" ] || echo "if [ \"\$mode\" = ${mode%%+*} ]; then"
-			commands "$mode" '$st' '$fw' | awk -F'\t' -v repeat="$repeat" '
-				{ for (i = 0; i < repeat; i++)
-					printf "echo \"run %s\"; echo \"run %s\" >&2; %s 2>&1; echo \"status $?\"\n", $1, $1, $2 }'
+			# shellcheck disable=SC2016 # for the host's shell
+			commands "$mode" '$st' '$fw' | awk -F'\t' '{ printf "measure \"%s\" %s\n", $1, $2 }'
 			[ "$mode" = "${modes%% *}" ] || echo "fi"
 		done
 	} >"$kit.new/run"
