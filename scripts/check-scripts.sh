@@ -474,6 +474,9 @@ expect "perf: results of another architecture" 0 '^not ok - arm64: the committed
 
 # Documents.
 r=$toy/Documentation/results
+table 's/get 2 250/get 2 1006/' patched >"$toy/more.tsv"
+expect "show: says what is slower than base" 0 '^a +1000 +1006 +1.006 +- +more than base$' awk -v only=a -f "$s/show.awk" "$toy/more.tsv"
+expect "show: says what a table lacks" 1 'no row for nonesuch' awk -v only='a nonesuch' -f "$s/show.awk" "$toy/more.tsv"
 expect "show: a table of calls" 0 '^. .a. . longest . 1,234,567 . ..56.. . 1,000 .$' awk -v markdown=1 -f "$s/show.awk" - <<-EOF
 	# patches 1
 	scenario${tab}figure${tab}base${tab}patched${tab}target

@@ -59,7 +59,8 @@ function show(i,    extra) {
 	if (markdown)
 		printf "| `%s`%s | %s | %s | **%s** |\n", name[i], extra ? " (" extra ")" : "", commas(base[i]), commas(patched[i]), ratio(base[i], patched[i])
 	else
-		printf "%-28s %16s %16s %9s %10s%s%s\n", name[i], base[i], patched[i], ratio(base[i], patched[i]), published[i], extra ? "  " extra : "", spread(i)
+		printf "%-28s %16s %16s %9s %10s%s%s%s\n", name[i], base[i], patched[i], ratio(base[i], patched[i]), published[i], extra ? "  " extra : "", spread(i),
+		       (patched[i] > base[i] * 1.005 ? "  more than base" : "")
 }
 
 END {
@@ -80,6 +81,7 @@ END {
 				show(i)
 			}
 		if (!found && !all) {
+			fflush()
 			print "show: no row for " word[w] > "/dev/stderr"
 			exit 1
 		}
