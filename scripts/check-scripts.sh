@@ -354,6 +354,7 @@ rm "$toy/bin/apt-get" "$toy/bin/apt-cache" "$toy/bin/dpkg-deb" "$toy/bin/dnf"
 # A stand-in QEMU: prints $CONSOLE, with @N@ replaced by the nonce of the run.
 cat >"$toy/bin/qemu-system-aarch64" <<-'EOF'
 	#!/bin/bash
+	[ "$1" != --version ] || exec echo QEMU emulator version 10.0.2
 	while [ "$1" != -initrd ]; do shift; done
 	nonce=$(tr '\0' '\n' <"$2" | grep -aE '^[0-9]+-[0-9]+$' | tail -n 1)
 	printf "${CONSOLE//@N@/$nonce}"
@@ -497,6 +498,24 @@ expect "results: accepts nothing of other patches" 1 'arm64.tsv was measured wit
 touch "$toy/counts"
 expect "bench: HERE with counts of the other kernel" 1 'counts has no counts of base' env HERE=base COUNTS="$toy/counts" "$s/bench.sh"
 expect "bench: HERE and VENDOR" 1 'VENDOR=intel is for Bochs' env HERE=base ARCH=x86 VENDOR=intel "$s/bench.sh"
+
+# All of a bench but the builds, in the stand-in QEMU.
+cp "$s/bench.scenarios" "$toy/saved.scenarios"
+printf '#!/bin/sh\n' >"$s/build.sh"
+printf 'a-@density@ | quick | arm64 | - | get-@density@ min | sweep -d one,64 | perf\nb | full | arm64 | - | get 1 | sweep -d one,64 | -\n' >"$s/bench.scenarios"
+measured="$boot\nfastwalk-begin @N@\n# kernel 7.3\nrun sweep -d one,64\ncount get-one 1 7 7\ncount get-1in64 1 90 7\ncount get-1in64 2 80 7\nstatus 0\nfastwalk-end @N@ 0\n"
+bench() { env PATH="$toy/bin:$PATH" KERNEL="$toy/kernel" INITRD="$toy/initrd" ARCH=arm64 CONSOLE="$1" "${@:2}" "$s/bench.sh"; }
+expect "bench: from boots to a table" 0 'RESULTS +build/results/arm64.tsv' bench "$measured"
+expect "bench: the table says with what" 0 '^# host QEMU 10.0.2, TCG with icount$' grep '^# host' "$toy/build/results/arm64.tsv"
+expect "bench: the least of each density" 0 "^a-1in64${tab}insns${tab}instructions${tab}80${tab}80${tab}1.0000${tab}0${tab}-\$" tail -n 1 "$toy/build/results/arm64.tsv"
+expect "bench: a missing count" 1 'no table \(see above' bench "${measured/count get-one 1 7 7/}"
+expect "bench: no table is left of one that failed" 1 '' test -e "$toy/build/results/arm64.tsv"
+expect "bench: a command that fails" 1 'no table \(see above' bench "${measured/status 0/status 254}"
+expect "bench: a run that does not end" 1 'a run failed: no table' bench "${measured%%status*}"
+expect "perf: measures and compares" 0 '^not ok - arm64 a-1in64: no committed figure' env PATH="$toy/bin:$PATH" KERNEL="$toy/kernel" INITRD="$toy/initrd" CONSOLE="$measured" "$s/check-perf.sh" arm64
+printf 'scenario\tmetric\tunit\tbase\tpatched\tratio\tnoise\tpublished\n# arch arm64\n# metric insns\na-one\tinsns\tinstructions\t10\t7\t0.7\t0\t-\na-1in64\tinsns\tinstructions\t100\t50\t0.5\t0\t-\n' >"$r/arm64.tsv"
+expect "perf: a regression is not ok" 0 '^not ok - arm64 a-1in64: patched / base is 1, was 0.5' env PATH="$toy/bin:$PATH" KERNEL="$toy/kernel" INITRD="$toy/initrd" CONSOLE="$measured" "$s/check-perf.sh" arm64
+mv "$toy/saved.scenarios" "$s/bench.scenarios"
 
 # A stand-in make: "builds" a kernel, hangs, fails, or has a warning for each line of virt/kvm/kvm_main.c that asks for one.
 cat >"$toy/bin/make" <<-'EOF'
