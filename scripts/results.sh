@@ -61,7 +61,12 @@ tables() {
 }
 
 # stamp NAME PLOT: what a plot is made from. The drawing itself depends on the version of gnuplot.
-stamp() { cat "$documents/$1.tsv" "$root/scripts/$2.gp" | sha256sum | sed 's/^\(.\{16\}\).*/<!-- made from \1 -->/'; }
+stamp() {
+	{
+		cat "$documents/$1.tsv" "$root/scripts/$2.gp"
+		sed -n '/^# bars NAME/,/^# plot NAME/p' "$root/scripts/results.sh"
+	} | sha256sum | sed 's/^\(.\{16\}\).*/<!-- made from \1 -->/'
+}
 
 gp() { (cd "$work" && gnuplot "$@") || die "gnuplot could not draw this plot: $*"; }
 
