@@ -27,6 +27,7 @@ help:
 	@echo '  make fuzz SECONDS=600       fuzz the walker of base against the patched one'
 	@echo '  make calls                  arm64: walks, TLB invalidations and the longest hold of mmu_lock, base and patched, counted by QEMU  [ONLY=regex]'
 	@echo '  make results                make the tables of the documents and the plots from Documentation/results/*.tsv  [ACCEPT=1: after taking the latest]'
+	@echo '  make migrate                a guest migrated live by QEMU in the emulated host  [ARCH=] [TREE=] [BACKING=4k|thp|hugetlb] [DIRTY=sparse|dense] [SMP=] [RING=4096]'
 	@echo '  make bench-list             the scenarios and what each one runs'
 	@echo '  make clean                  remove build/ but for what was downloaded'
 	@echo 'Everywhere: V=1 shows commands; KDIR=/path/to/linux uses that tree as the base.'
@@ -64,6 +65,10 @@ bench-list:
 bench check calls results:
 	$(S)/$@.sh
 
+# Both trees unless TREE is given.
+migrate:
+	$(Q)$(if $(filter-out file,$(origin TREE)),TREES=$(TREE)) scripts/migrate.sh
+
 bench-walk fuzz: tree
 	$(S)/packages.sh harness
 	$(Q)$(MAKE) -C tools/s2walk $@
@@ -71,5 +76,5 @@ bench-walk fuzz: tree
 clean:
 	$(S)/clean.sh
 
-.PHONY: help packages tree rebase refresh kernel selftests initramfs run bench calls results bench-list bench-walk fuzz check clean
+.PHONY: help packages tree rebase refresh kernel selftests initramfs run bench calls migrate results bench-list bench-walk fuzz check clean
 .NOTPARALLEL:

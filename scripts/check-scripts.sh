@@ -239,6 +239,12 @@ expect "calls: a line without all columns" 1 "$(where calls.scenarios) 3 columns
 expect "calls: a target that is none" 1 "$(where calls.scenarios) the target" malformed calls.scenarios 'x | - | total | 1 | longest | c | bsae' "$s/calls.sh"
 expect "calls: no such scenario" 1 "no scenario of calls.scenarios has a name that matches ONLY='nonesuch'" env ONLY=nonesuch "$s/calls.sh"
 
+expect "migrate: unknown BACKING" 1 "unknown BACKING '64k': use 4k, thp or hugetlb" env BACKING=64k "$s/migrate.sh"
+expect "migrate: unknown DIRTY" 1 "unknown DIRTY 'often': use sparse or dense" env DIRTY=often "$s/migrate.sh"
+expect "migrate: too many CPUs" 1 'SMP=99: the test kernel has 1 to 16 CPUs' env SMP=99 "$s/migrate.sh"
+expect "migrate: a size that is no number" 1 "GUEST_MIB='much' is not a number" env GUEST_MIB=much "$s/migrate.sh"
+expect "migrate: not in Bochs" 1 'no migrations in Bochs' env ARCH=x86 VENDOR=intel "$s/migrate.sh"
+
 expect "check: unknown phase" 1 "unknown phase 'nonesuch'" env PHASES="lint nonesuch" "$s/check.sh"
 expect "check: no fragment for another kernel" 1 'PHASES=config needs CONFIG=' env PHASES=config "$s/check.sh"
 expect "selftests: a mode without tests" 1 "no tests for x86 in mode 'warp'" env MODES=warp "$s/check-selftests.sh" x86

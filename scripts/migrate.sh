@@ -1,0 +1,232 @@
+#!/bin/bash
+# migrate.sh: live migrations by a real VMM: boots the kernel, starts QEMU with KVM in it, and migrates a guest that checks its own
+# memory there, half-way and back (tools/migrate/drive). Base and patched side by side; the guest's kernel is base for both.
+#
+#	ARCH     arm64 or x86				TREES    those to run (base patched)
+#	BACKING  of the guest: 4k, thp or hugetlb (4k)	DIRTY    sparse: every sixteenth page is written in a round, or dense:
+#	SMP      CPUs of host and guest (1)			 a sixteenth in one piece (sparse)
+#	ICOUNT   1 (if SMP=1) or 0: times are numbers	REPEAT   boots per tree (ICOUNT=1: 1, otherwise 3); the table has
+#		 of instructions, or nanoseconds			 the medians
+#	GUEST_MIB memory of the guest (256), of which it	PAUSE    milliseconds between two rounds of its writes (200)
+#		 writes to three quarters		ROUNDS   of QEMU, after which the guest may be stopped for as
+#	RING     entries of the dirty rings (0: none)		 long as it takes (6)
+#	MODE     of KVM, as for make run			TIMEOUT  seconds for one boot (900), a third of it for one step
+#
+# Results: build/results/migrate/<arch>-<backing>-<dirty>[-ring].tsv (figure unit base patched ratio), and a table.
+# shellcheck source=scripts/lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=scripts/apt.sh
+. "$root/scripts/apt.sh"
+
+suite=trixie
+ARCH=${ARCH:-arm64} TREES=${TREES:-base patched} BACKING=${BACKING:-4k} DIRTY=${DIRTY:-sparse} SMP=${SMP:-1} RING=${RING:-0}
+GUEST_MIB=${GUEST_MIB:-256} PAUSE=${PAUSE:-200} ROUNDS=${ROUNDS:-6} TIMEOUT=${TIMEOUT:-900}
+ICOUNT=${ICOUNT:-$([ "$SMP" = 1 ] && echo 1 || echo 0)}
+REPEAT=${REPEAT:-$([ "$ICOUNT" = 1 ] && echo 1 || echo 3)}
+arch "$ARCH"
+for tree in $TREES; do
+	tree_dir "$tree" >/dev/null
+done
+[ -z "$(mode_bochs "${MODE:-${modes%% *}}")" ] || die "no migrations in Bochs: leave out VENDOR and MODE"
+for number in SMP RING REPEAT GUEST_MIB PAUSE ROUNDS TIMEOUT; do
+	[[ ${!number} =~ ^[0-9]{1,7}$ ]] || die "$number='${!number}' is not a number"
+done
+[ "$REPEAT" -gt 0 ] || die "REPEAT=0 measures nothing"
+[ "$GUEST_MIB" -ge 96 ] || die "GUEST_MIB=$GUEST_MIB is too little: the guest is Linux, give it 96 or more"
+((SMP >= 1 && SMP <= 16)) || die "SMP=$SMP: the test kernel has 1 to 16 CPUs"
+case $ICOUNT:$SMP in
+0:* | 1:1) ;;
+*) die "ICOUNT=$ICOUNT SMP=$SMP: instructions are counted (ICOUNT=1) on one CPU only" ;;
+esac
+case $BACKING in
+4k) setup='echo never >/sys/kernel/mm/transparent_hugepage/enabled' memory='' ;;
+thp) setup='echo madvise >/sys/kernel/mm/transparent_hugepage/enabled' memory='' ;;
+# two VMMs at a time, and one that is about to end
+hugetlb) setup="echo $((GUEST_MIB * 3 / 2)) >/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages" memory='-mem-path /dev/hugepages' ;;
+*) die "unknown BACKING '$BACKING': use 4k, thp or hugetlb" ;;
+esac
+case $DIRTY in
+sparse) dense=0 ;;
+dense) dense=1 ;;
+*) die "unknown DIRTY '$DIRTY': use sparse or dense" ;;
+esac
+
+# What the emulated host runs. The firmware is found where -L says.
+case $ARCH in
+arm64)
+	package=qemu-system-arm firmware=''
+	options="-M virt,gic-version=3 -accel kvm,eager-split-size=2M,dirty-ring-size=$RING -cpu host"
+	;;
+x86)
+	package=qemu-system-x86 firmware='seabios/bios-256k.bin qemu/linuxboot_dma.bin qemu/kvmvapic.bin'
+	# The test kernel has no IOAPIC of its own.
+	options="-M q35 -accel kvm,kernel-irqchip=split,dirty-ring-size=$RING -cpu host -L /qemu"
+	;;
+esac
+vmm=$build/migrate/$debian_arch
+archive=$build/migrate/$ARCH.cpio
+name=$ARCH-$BACKING-$DIRTY
+[ "$RING" = 0 ] || name+=-ring
+results=$build/results/migrate
+
+# vmm_root: QEMU of a newer Debian for the guest's architecture, unpacked, with the libraries that it needs; the headers of the
+# same kernel for count_ioctl.c; and busybox.
+vmm_root() {
+	local uri codename
+	[ ! -f "$vmm/.fastwalk" ] || return 0
+	have_apt || die "no apt on this system to fetch $package:$debian_arch with"
+	# shellcheck source=/dev/null
+	codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
+	uri=$(machine_sources | awk -v s="$codename" '$2 == s { print $1; exit }')
+	[ -n "$uri" ] || die "apt knows no Debian mirror for '$codename': add one to its sources"
+	need_space 500
+	say FETCH "$package:$debian_arch of $suite-backports"
+	rm -rf "$vmm"
+	mkdir -p "$vmm"
+	logged "$logs/migrate-vmm.log" mmdebstrap --arch="$debian_arch" --variant=extract --include="$package,busybox-static,linux-libc-dev" \
+		--aptopt="APT::Default-Release \"$suite-backports\"" --aptopt='Acquire::Languages "none"' \
+		"$suite" "$vmm" "deb $uri $suite main" "deb $uri $suite-backports main" ||
+		die "could not fetch $package:$debian_arch of $suite-backports"
+	echo "$package" >"$vmm/.fastwalk"
+}
+
+# closure FILE...: the shared libraries that they need, and those that these need
+closure() {
+	local todo=("$@") seen=' ' file lib path
+	while [ ${#todo[@]} -gt 0 ]; do
+		file=${todo[0]}
+		todo=("${todo[@]:1}")
+		while read -r lib; do
+			[[ $seen != *" $lib "* ]] || continue
+			seen+="$lib "
+			path=$(find "$vmm/usr/lib" -maxdepth 2 -name "$lib" -print -quit)
+			[ -n "$path" ] || die "$package:$debian_arch needs $lib, and it is in no package that came with it"
+			echo "$path"
+			todo+=("$path")
+		done < <("${cross}readelf" -d "$file" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')
+	done
+}
+
+# pack: the archive for the emulated host: busybox, /init, /lib with QEMU's libraries, /qemu with all else
+pack() {
+	local stage=$build/migrate/$ARCH.stage inputs interpreter file
+	local binary=$vmm/usr/bin/${qemu##*/} kernel cc=("${cross}gcc" -O2 -Wall -Wextra -Werror)
+	kernel=$(obj_dir "$ARCH" base)
+	inputs=$(
+		cat "$kernel/.fastwalk"
+		sha256sum "$0" "$vmm/.fastwalk" "$root"/tools/migrate/* "$root/tools/guest/init" "$root/tools/guest/count_ioctl.c"
+	)
+	[ "$(cat "$archive.inputs" 2>/dev/null)" != "$inputs" ] || [ ! -f "$archive" ] || return 0
+	rm -rf "$stage" "$archive" "$archive.inputs"
+	mkdir -p "$stage/root/bin" "$stage/root/qemu" "$stage/root/usr/lib" "$stage/guest"
+	"${cc[@]}" -static -pthread -o "$stage/guest/init" "$root/tools/migrate/guest.c" || die "tools/migrate/guest.c does not build"
+	"${cc[@]}" -isystem "$vmm/usr/include" -isystem "$(dirname "$vmm"/usr/include/*-linux-gnu*/asm)" -DPRELOAD -fPIC -shared \
+		-o "$stage/root/qemu/count_ioctl.so" "$root/tools/guest/count_ioctl.c" || die "tools/guest/count_ioctl.c does not build"
+	(cd "$stage/guest" && echo init | cpio --quiet -o -H newc -R 0:0) >"$stage/root/qemu/guest.cpio"
+	cd "$stage/root"
+	cp "$vmm/usr/bin/busybox" bin/
+	ln -s busybox bin/sh
+	ln -s usr/lib lib
+	ln -s usr/lib lib64
+	install -m 755 "$root/tools/guest/init" init
+	install -m 755 "$root/tools/migrate/drive" qemu/drive
+	cp "$binary" qemu/qemu
+	cp "$kernel/$image" qemu/kernel
+	for file in $firmware; do
+		cp "$vmm/usr/share/$file" qemu/
+	done
+	closure "$binary" | while read -r file; do
+		cp -L "$file" usr/lib/
+	done
+	interpreter=$("${cross}readelf" -l "$binary" | sed -n 's/.*interpreter: \(.*\)\]/\1/p')
+	[ -e "usr/lib/${interpreter##*/}" ] || cp -L "$(find "$vmm/usr/lib" -name "${interpreter##*/}" -print -quit)" usr/lib/
+	find . | LC_ALL=C sort | cpio --quiet -o -H newc -R 0:0 >"$archive.new"
+	cd "$root"
+	rm -rf "$stage"
+	mv "$archive.new" "$archive"
+	printf '%s\n' "$inputs" >"$archive.inputs"
+	say INITRD "migrate/$ARCH.cpio, $(du -m "$archive" | cut -f1) MiB"
+}
+
+# measure TREE NTH: one boot
+measure() {
+	local out=$results/$name-$1-$2.out cmd append="console=$console rdinit=/init panic=-1 quiet fw_dense=$dense fw_pause=$PAUSE fw_seed=$2"
+	# The boot's console arguments, as the guest has the same kind of console; the kernel takes what is meant for it.
+	append+=" $(mode_args "${modes%% *}")"
+	say MIGRATE "$name $1, $2 of $REPEAT"
+	cmd="$setup; export QEMU_OPTIONS='$options $memory' GUEST_MIB=$GUEST_MIB PATTERN_MIB=$((GUEST_MIB * 3 / 4)) VCPUS=$SMP"
+	cmd+=" BANDWIDTH=$((64 << 20)) ROUNDS=$ROUNDS LIMIT=$((TIMEOUT / 3)) APPEND='$append'; /qemu/drive"
+	CMD=$cmd TREE=$1 MEM=$((GUEST_MIB * 3 + 1536))M TIMEOUT=$TIMEOUT CONFIG='' INITRD=$archive SMP=$SMP ICOUNT=$ICOUNT \
+		"$root/scripts/run.sh" >"$out" || die "$1: $(grep -a '^drive: error' "$out" || echo 'the boot failed') (all of it: $out)"
+	[ "${V:-0}" = 0 ] || cat "$out"
+}
+
+# figures TREE: "<figure> <unit> <median>" of all boots
+figures() {
+	cat "$results/$name-$1"-[0-9]*.out | tr -d '\r' | awk -v repeat="$REPEAT" -v time="$([ "$ICOUNT" = 1 ] && echo insns || echo ns)" '
+		function median(name, unit, list,  v, n, i, j, t) {
+			n = split(list, v, " ")
+			if (n != repeat) return
+			for (i = 2; i <= n; i++)
+				for (j = i; j > 1 && v[j - 1] + 0 > v[j] + 0; j--) { t = v[j]; v[j] = v[j - 1]; v[j - 1] = t }
+			printf "%s %s %.0f\n", name, unit, n % 2 ? v[(n + 1) / 2] : (v[n / 2] + v[n / 2 + 1]) / 2
+		}
+		$1 != "figure" { next }
+		NF == 3 { one[$2] = one[$2] " " $3 }
+		NF == 5 { calls[$2] = calls[$2] " " $3; total[$2] = total[$2] " " $4; longest[$2] = longest[$2] " " $5 }
+		END {
+			n = split("enable get clear reset disable", phase, " ")
+			for (i = 1; i <= n; i++) {
+				median(phase[i] "-calls", "calls", calls[phase[i]])
+				median(phase[i] "-total", time, total[phase[i]])
+				median(phase[i] "-longest", time, longest[phase[i]])
+			}
+			n = split("there back", way, " ")
+			for (i = 1; i <= n; i++) {
+				median(way[i] "-rounds", "rounds", one[way[i] "-rounds"])
+				median(way[i] "-downtime", "ms", one[way[i] "-downtime"])
+				median(way[i] "-total", "ms", one[way[i] "-total"])
+			}
+		}'
+}
+
+table() {
+	local tsv=$results/$name.tsv
+	for tree in base patched; do
+		figures "$tree" >"$results/$name-$tree.figures" 2>/dev/null || true
+	done
+	awk 'BEGIN { OFS = "\t"; print "figure", "unit", "base", "patched", "ratio" }
+		FILENAME ~ /-base.figures$/ { base[$1] = $3 }
+		FILENAME ~ /-patched.figures$/ { patched[$1] = $3 }
+		!seen[$1]++ { order[++n] = $1; unit[$1] = $2 }
+		END {
+			for (i = 1; i <= n; i++) {
+				f = order[i]
+				ratio = (f in base) && (f in patched) && base[f] > 0 ? sprintf("%.3f", patched[f] / base[f]) : "-"
+				print f, unit[f], (f in base) ? base[f] : "-", (f in patched) ? patched[f] : "-", ratio
+			}
+		}' "$results/$name-base.figures" "$results/$name-patched.figures" >"$tsv.new"
+	mv "$tsv.new" "$tsv"
+	column -t -s $'\t' "$tsv"
+	say RESULTS "${tsv#"$root"/}"
+}
+
+began=$SECONDS
+mkdir -p "$results" "$logs"
+"$root/scripts/packages.sh" fetch build boot migrate
+take_lock
+"$root/scripts/fetch.sh"
+"$root/scripts/tree.sh"
+for tree in base $TREES; do
+	CONFIG='' "$root/scripts/kernel.sh" "$ARCH" "$tree"
+done
+vmm_root
+pack
+rm -f "$results/$name"-*
+for nth in $(seq "$REPEAT"); do
+	for tree in $TREES; do
+		measure "$tree" "$nth"
+	done
+done
+table
+say "" "$(elapsed $((SECONDS - began)))"
