@@ -5,7 +5,7 @@
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-all_phases='lint scripts tree tools build selftests faults perf patches'
+all_phases='lint scripts tree tools build selftests migrate faults perf patches'
 phases=${PHASES:-$all_phases}
 ktap=$build/results/check.ktap
 me=$root/scripts/check.sh
@@ -63,8 +63,8 @@ shellchecked() { ! grep -v '\[SC2310\]$' "$logs/shellcheck"; }
 
 # In a function that is called by "if", "!", "&&" or "||", set -e is off. These can do with that: they are one command, or
 # say themselves what fails; and what logged is given is one command. Look at a new one before it gets here.
-errexit_is_off_in=' base_id follow git_linux have_apt kmake logged mode_bochs mode_proof passed patches_hash reads_kernel
-	scenarios splats started_by_us too_old wmake '
+errexit_is_off_in=' apt_install apt_update as_root base_id bochs follow git_linux has_version have have_apt kdir_is_git kernel_version kmake logged
+	mode_bochs mode_proof passed patches patches_hash prints reads_kernel run scenarios splats stamp started_by_us sweeps table with_apt words '
 errexit() {
 	local file line column rest name bad=0
 	while IFS=: read -r file line column rest; do
@@ -140,6 +140,7 @@ selftests() {
 }
 
 scripts() { "$root/scripts/check-scripts.sh"; }
+migrate() { "$root/scripts/check-migrate.sh"; }
 faults() { "$root/scripts/check-faults.sh"; }
 perf() { "$root/scripts/check-perf.sh"; }
 patches() { "$root/scripts/check-patches.sh"; }
@@ -165,7 +166,7 @@ for name in $phases; do
 		die "PHASES=config needs CONFIG=\"fragment...\" (the names in arch/${ARCH:-arm64}/configs/)"
 done
 
-"$root/scripts/packages.sh" fetch build boot bochs harness check
+"$root/scripts/packages.sh" fetch build boot bochs harness migrate check
 take_lock
 mkdir -p "$logs" "$build/results"
 rm -f "$ktap" "$ktap.lines"
