@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fault_count anon|mthp|thp MIB: what stage-2 faults on memory that is present in the host cost the vCPU thread.
+ * fault_count anon|mthp|thp|wp MIB: what stage-2 faults on memory that is present in the host cost the vCPU thread. wp: write
+ * faults on small pages that are write-protected because writes are logged.
  *
  * Built with the library of the kvm selftests. The guest writes to each page (thp: to each 2 MiB) of a memslot whose
  * memory has been populated; once with nothing mapped at stage-2 but the guest's own page tables, and once more with
@@ -62,7 +63,7 @@ int main(int argc, char *argv[])
 	bool thp;
 	char *mem;
 
-	TEST_ASSERT(argc == 3, "usage: %s anon|mthp|thp MIB", argv[0]);
+	TEST_ASSERT(argc == 3, "usage: %s anon|mthp|thp|wp MIB", argv[0]);
 	thp = !strcmp(argv[1], "thp");
 	size = atoi_positive("Size in MiB", argv[2]) * (u64)SZ_1M;
 
@@ -75,7 +76,8 @@ int main(int argc, char *argv[])
 	mem = mmap(NULL, size + SZ_2M, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	TEST_ASSERT(mem != MAP_FAILED, "mmap() of %lu bytes failed", size);
 	mem = align_ptr_up(mem, SZ_2M);
-	TEST_ASSERT(!madvise(mem, size, strcmp(argv[1], "anon") ? MADV_HUGEPAGE : MADV_NOHUGEPAGE), "madvise() failed");
+	TEST_ASSERT(!madvise(mem, size, thp || !strcmp(argv[1], "mthp") ? MADV_HUGEPAGE : MADV_NOHUGEPAGE),
+		    "madvise() failed");
 	memset(mem, 0, size);
 	if (!strcmp(argv[1], "mthp")) {
 		set_thp("64kB", "never");
@@ -84,14 +86,18 @@ int main(int argc, char *argv[])
 	vm_set_user_memory_region(vm, TEST_SLOT, 0, TEST_GPA, size, mem);
 	virt_map(vm, TEST_GVA, TEST_GPA, size >> vm->page_shift);
 
-	/* Have everything mapped but the test memory: run, then make its slot anew. */
+	/* Have everything mapped but the test memory: run, then make its slot anew, or write-protect it. */
 	stride = thp ? SZ_2M : vm->page_size;
 	nr_writes = size / stride;
 	sync_global_to_guest(vm, stride);
 	sync_global_to_guest(vm, nr_writes);
 	run(vcpu);
-	vm_set_user_memory_region(vm, TEST_SLOT, 0, TEST_GPA, 0, mem);
-	vm_set_user_memory_region(vm, TEST_SLOT, 0, TEST_GPA, size, mem);
+	if (!strcmp(argv[1], "wp")) {
+		vm_set_user_memory_region(vm, TEST_SLOT, KVM_MEM_LOG_DIRTY_PAGES, TEST_GPA, size, mem);
+	} else {
+		vm_set_user_memory_region(vm, TEST_SLOT, 0, TEST_GPA, 0, mem);
+		vm_set_user_memory_region(vm, TEST_SLOT, 0, TEST_GPA, size, mem);
+	}
 
 	exits = vcpu_get_stat(vcpu, exits);
 	faulting = run(vcpu);
