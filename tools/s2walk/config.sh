@@ -21,7 +21,7 @@ have S2W_HAVE_RANGE_NEXT 'kvm_pgtable_stage2_unmap\([^)]*\*next\)' "$header"
 have S2W_HAVE_DESTROY_NEXT \
 	'kvm_pgtable_stage2_destroy_range\([^)]*\*next\)' "$header"
 have S2W_HAVE_SPLIT_NEXT 'kvm_pgtable_stage2_split\([^)]*\*next\)' "$header"
-# Write-protecting (and splitting for) the pages of a bitmap in one walk
+# Write-protecting (and splitting for) the pages of a bitmap, table by table
 have S2W_HAVE_LOG_DIRTY 'kvm_pgtable_stage2_log_dirty\(' "$header"
 # Visits to all the entries of a last-level table at once
 have S2W_HAVE_BATCH 'KVM_PGTABLE_WALK_BATCH' "$header"

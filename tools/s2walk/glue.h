@@ -101,11 +101,10 @@ static inline int glue_split(struct kvm_pgtable *pgt, u64 start, u64 size,
 			     struct kvm_mmu_memory_cache *mc, u64 chunk,
 			     u64 *walks)
 {
-	pgt->mmu->split_page_chunk_size = chunk;
 #ifdef S2W_HAVE_SPLIT_NEXT
 	return GLUE_LOOP(1, start, size, chunk,
 			 ret = kvm_pgtable_stage2_split(pgt, addr, end - addr,
-							mc, &addr));
+							chunk, mc, &addr));
 #else
 	return GLUE_LOOP(0, start, size, chunk,
 			 ret = kvm_pgtable_stage2_split(pgt, addr, end - addr, mc));
@@ -128,9 +127,8 @@ static inline int glue_log_dirty(struct kvm_pgtable *pgt, u64 start, u64 size,
 				 u64 *walks)
 {
 	u64 addr, end = start + size;
-	int ret = 0;
+	int ret = 0, splits __maybe_unused = 0;
 
-	pgt->mmu->split_page_chunk_size = chunk;
 	for (addr = start; addr < end; ) {
 		if (!glue_bit(bitmap, (addr - base) >> PAGE_SHIFT)) {
 			addr += PAGE_SIZE;
@@ -140,12 +138,12 @@ static inline int glue_log_dirty(struct kvm_pgtable *pgt, u64 start, u64 size,
 #ifdef S2W_HAVE_LOG_DIRTY
 		u64 before = addr;
 
-		ret = kvm_pgtable_stage2_log_dirty(pgt, addr, end - addr, bitmap,
-						   base, mc, &addr);
-		if (ret)
-			break;
-		if (addr <= before || addr > end) {
-			m_fail("log_dirty of %#llx..%#llx resumes at %#llx",
+		addr = kvm_pgtable_stage2_log_dirty(pgt, addr, end - addr, bitmap,
+						    base, mc);
+		/* A page is in one block at each level that has them */
+		splits = addr == before ? splits + 1 : 0;
+		if (addr < before || addr > end || splits > 3) {
+			m_fail("log_dirty of %#llx..%#llx goes on at %#llx",
 			       (unsigned long long)before,
 			       (unsigned long long)end,
 			       (unsigned long long)addr);

@@ -499,8 +499,7 @@ static bool same(const struct s2w_pair *pair, const struct s2w_op *op,
 		loads += p->walks * 8;
 		tlbis += p->walks;
 	}
-	/* Base does log_dirty page by page, and skips what isn't selected */
-	if (p->loads > loads && op->kind != S2W_LOG_DIRTY) {
+	if (p->loads > loads) {
 		snprintf(why, len, "%s: more entries read: base %llu, patched %llu",
 			 s2w_kind_name[op->kind], (unsigned long long)b->loads,
 			 (unsigned long long)p->loads);

@@ -1,2 +1,2 @@
 # Dirty logging looks at the bit of the next page
-s/unsigned long bit = (ctx->addr - data->base) >> PAGE_SHIFT;/unsigned long bit = ((ctx->addr - data->base) >> PAGE_SHIFT) + 1;/
+s/bitmap, (addr - base) >> PAGE_SHIFT,/bitmap, ((addr - base) >> PAGE_SHIFT) + 1,/
