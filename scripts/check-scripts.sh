@@ -548,7 +548,7 @@ PATH=$toy/bin:$PATH
 export NAP=54322.$$
 
 # No kernel but the one that was built from what is there.
-expect "tree: once more" 0 'COPY' "$s/tree.sh"
+expect "tree: once more" 0 'APPLY' "$s/tree.sh"
 built() { env -u KERNEL TREE=patched INITRD="$toy/initrd" CMD=true CONSOLE="$good" "$s/run.sh"; }
 change() { git -C "$toy/build/linux" checkout -q "$1"; }
 expect "kernel: builds" 0 'Image in' "$s/kernel.sh" arm64 patched
@@ -697,6 +697,7 @@ expect "patches: one more" 0 'x86: 4 patches, 4 of them known to pass' by_patch 
 # make check itself, with stand-ins for what it calls.
 stand_in() { for name in $1; do printf '#!/bin/sh\n%s\n' "$2" >"$s/$name.sh"; done; }
 check() { PHASES=$1 "$s/check.sh"; }
+cp "$root/scripts/build.sh" "$s/"
 stand_in "packages selftests initramfs" 'exit 0'
 stand_in kernel 'echo does not build >&2; exit 1'
 expect "check: a kernel that does not build" 1 '^0 passed, 2 failed, 0 skipped' check build
