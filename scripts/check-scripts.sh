@@ -626,17 +626,17 @@ expect "judge: known, but hangs the second time" 0 '^not ok .*hangs or has no re
 expect "judge: known, but has no result" 0 '^not ok .*hangs or has no result' judged 1 none
 expect "judge: known, but hangs on base" 0 '^not ok .*base 124, patched 1' judged 124 1
 expect "judge: known, but there is no base" 0 '^not ok .*patched: 1' judged - "1 1 1 1" TREES=patched
-malformed() {
+bad_test() {
 	printf '# tests\n%s\n' "$2" >"$s/check.tests"
 	expect "check.tests: $1" 1 "check.tests: line 2 $3" "$s/check-selftests.sh" list
 }
-malformed "a column is missing" 'arm64 | 60 | toy_test' 'has 3 columns'
-malformed "a column too many" 'arm64 | vhe | 60 | toy_test | why | what' 'has 6 columns'
-malformed "no such architecture" 'amr64 | vhe | 60 | toy_test' "has the unknown architecture 'amr64'"
-malformed "no such mode" 'arm64 | svm | 60 | toy_test' "has the unknown mode 'svm' for arm64"
-malformed "no number" 'arm64 | vhe | 1m | toy_test' "allows '1m' seconds"
-malformed "no command" 'arm64 | vhe | 60 | ' 'has no command'
-malformed "known, but not why" 'arm64 | vhe | 60 | toy_test |' 'does not say why'
+bad_test "a column is missing" 'arm64 | 60 | toy_test' 'has 3 columns'
+bad_test "a column too many" 'arm64 | vhe | 60 | toy_test | why | what' 'has 6 columns'
+bad_test "no such architecture" 'amr64 | vhe | 60 | toy_test' "has the unknown architecture 'amr64'"
+bad_test "no such mode" 'arm64 | svm | 60 | toy_test' "has the unknown mode 'svm' for arm64"
+bad_test "no number" 'arm64 | vhe | 1m | toy_test' "allows '1m' seconds"
+bad_test "no command" 'arm64 | vhe | 60 | ' 'has no command'
+bad_test "known, but not why" 'arm64 | vhe | 60 | toy_test |' 'does not say why'
 
 # Seeded faults.
 rm "$toy/tools/faults/"* "$toy/tools/s2walk/faults/"*

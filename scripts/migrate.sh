@@ -193,7 +193,8 @@ figures() {
 table() {
 	local tsv=$results/$name.tsv
 	for tree in base patched; do
-		figures "$tree" >"$results/$name-$tree.figures" 2>/dev/null || true
+		: >"$results/$name-$tree.figures"
+		[ ! -f "$results/$name-$tree-1.out" ] || figures "$tree" >"$results/$name-$tree.figures"
 	done
 	awk 'BEGIN { OFS = "\t"; print "figure", "unit", "base", "patched", "ratio" }
 		FILENAME ~ /-base.figures$/ { base[$1] = $3 }

@@ -7,8 +7,8 @@
  *
  *	count <phase> <nth> <cpu ns> <wall ns>
  *
- * for each ioctl, to the file COUNT_OUT if that is set: phase is enable, disable, get, clear or reset (of the dirty rings), nth
- * counts from 1 within a phase. With QEMU's -icount shift=0 a nanosecond of the thread's CPU time is one instruction.
+ * for each ioctl, to the file COUNT_OUT if that is set: phase is enable, disable, get, clear or reset (of the dirty rings),
+ * nth counts from 1 within a phase. With QEMU's -icount shift=0 a nanosecond of the thread's CPU time is one instruction.
  *
  * COUNT_ALONE=1 runs each counted ioctl under SCHED_FIFO. The stock tests spin in their vCPU threads: on one CPU, such
  * a thread would otherwise be switched in at any cond_resched() of the ioctl, and its ticks land in the figure.

@@ -104,8 +104,9 @@ static u64 weight(const unsigned long *bits)
 /* What the log says must be @want, bit by bit. */
 static void check(const char *density, const unsigned long *want)
 {
-	TEST_ASSERT(!memcmp(bitmap, want, bitmap_size), "density %s: %lu of %lu pages are dirty, not the %lu expected", density,
-		    weight(bitmap), nr_pages, weight(want));
+	TEST_ASSERT(!memcmp(bitmap, want, bitmap_size),
+		    "density %s: %lu of %lu pages are dirty, not the %lu expected",
+		    density, weight(bitmap), nr_pages, weight(want));
 }
 
 static void enable(const char *density, int nth)

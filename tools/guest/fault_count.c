@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fault_count anon|mthp|thp|wp MIB: what stage-2 faults on memory that is present in the host cost the vCPU thread. wp: write
- * faults on small pages that are write-protected because writes are logged.
+ * fault_count anon|mthp|thp|wp MIB: what stage-2 faults on memory that is present in the host cost the vCPU thread. wp:
+ * write faults on small pages that are write-protected because writes are logged.
  *
  * Built with the library of the kvm selftests. The guest writes to each page (thp: to each 2 MiB) of a memslot whose
  * memory has been populated; once with nothing mapped at stage-2 but the guest's own page tables, and once more with

@@ -4,8 +4,8 @@
  *
  *	teardown	to destroy a VM whose memory is mapped by SPTEs of that size,
  *	delete, move	to delete or move its memslot,
- *	age		to mark all of its pages idle after the guest has written to them. 4k: small pages, one by one; dense: 2 MiB
- *			pages that KVM maps by 4 KiB SPTEs because it logs writes.
+ *	age		to mark all of its pages idle after the guest has written to them. 4k: small pages, one by one;
+ *			dense: 2 MiB pages that KVM maps by 4 KiB SPTEs because it logs writes.
  *
  * Built with the library of the kvm selftests. The figure is printed as "count <action>-<size> 1 <cpu ns> <cpu ns>"; for
  * age also KVM's share, as "count age-<size>-kvm ...": what is left after subtracting the same on memory that no VM uses.

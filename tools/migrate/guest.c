@@ -9,8 +9,9 @@
  *
  *	pass <n>: <pages> pages, <wrong> wrong
  *
- * The kernel's command line sets fw_mib (memory to write to), fw_dense (1: neighbouring pages in a round; 0: every sixteenth),
- * fw_pause (milliseconds between rounds) and fw_seed: what the kernel does not know it hands to /init as its environment.
+ * The kernel's command line sets fw_mib (memory to write to), fw_dense (1: neighbouring pages in a round; 0: every
+ * sixteenth), fw_pause (milliseconds between rounds) and fw_seed: what the kernel does not know it hands to /init as
+ * its environment.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
