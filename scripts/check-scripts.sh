@@ -518,8 +518,8 @@ expect "bench: a missing count" 1 'no table \(see above' bench "${measured/count
 expect "bench: no table is left of one that failed" 1 '' test -e "$toy/build/results/arm64.tsv"
 expect "bench: a command that fails" 1 'no table \(see above' bench "${measured/status 0/status 254}"
 expect "bench: a run that does not end" 1 'a run failed: no table' bench "${measured%%status*}"
-expect "perf: measures and compares" 0 '^not ok - arm64 a-1in64: no committed figure' env PATH="$toy/bin:$PATH" KERNEL="$toy/kernel" INITRD="$toy/initrd" CONSOLE="$measured" "$s/check-perf.sh" arm64
-printf 'scenario\tmetric\tunit\tbase\tpatched\tratio\tnoise\tpublished\n# arch arm64\n# metric insns\na-one\tinsns\tinstructions\t10\t7\t0.7\t0\t-\na-1in64\tinsns\tinstructions\t100\t50\t0.5\t0\t-\n' >"$r/arm64.tsv"
+expect "perf: measures and compares" 0 '^not ok - arm64: no committed figures' env PATH="$toy/bin:$PATH" KERNEL="$toy/kernel" INITRD="$toy/initrd" CONSOLE="$measured" "$s/check-perf.sh" arm64
+printf 'scenario\tmetric\tunit\tbase\tpatched\tratio\tnoise\tpublished\n# arch arm64\n# metric insns\na-one\tinsns\tinstructions\t10\t7\t0.7\t0\t-\na-1in64\tinsns\tinstructions\t100\t50\t0.5\t0\t-\n' >"$r/arm64-perf.tsv"
 expect "perf: a regression is not ok" 0 '^not ok - arm64 a-1in64: patched / base is 1, was 0.5' env PATH="$toy/bin:$PATH" KERNEL="$toy/kernel" INITRD="$toy/initrd" CONSOLE="$measured" "$s/check-perf.sh" arm64
 mv "$toy/saved.scenarios" "$s/bench.scenarios"
 

@@ -26,7 +26,7 @@ file == 1 { base[$1] = $4; patched[$1] = $5; kind[$1] = $2 " in " $3; noise[$1] 
 	scenario = $1
 	rows++
 	if (!($1 in base)) {
-		fail("no committed figure to compare with: make bench, then make results ACCEPT=1")
+		fail("no committed figure to compare with: make check PHASES=perf, then make results ACCEPT=1")
 		next
 	}
 	if (kind[$1] != $2 " in " $3) {

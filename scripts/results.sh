@@ -16,12 +16,12 @@ trap 'rm -rf "$work"' EXIT
 mode=${1:-}
 [ -z "$mode" ] || [ "$mode" = check ] || die "usage: results.sh [check]"
 
-# accept: not what was measured elsewhere (-here), as time, only for make check (-perf) or in part (calls-only)
+# accept: not what was measured elsewhere (-here), as time or in part (calls-only); -perf is for make check to compare with
 accept() {
 	local tsv name now='' taken=''
 	for tsv in "$build"/results/*.tsv; do
 		name=${tsv##*/}
-		case ${name%.tsv} in *-here* | *-time* | *-perf | *-only | "*") continue ;; esac
+		case ${name%.tsv} in *-here* | *-time* | *-only | "*") continue ;; esac
 		[ -n "$now" ] || now=$(patches_hash | cut -c 1-16)
 		[ "$(sed -n 's/^# patches //p' "$tsv")" = "$now" ] ||
 			die "build/results/$name was measured with other patches than the present ones: run make bench again, or remove it"
@@ -131,7 +131,7 @@ done
 for tsv in "$documents"/*.tsv; do
 	name=${tsv##*/}
 	name=${name%.tsv}
-	case $name in *-calls) continue ;; esac
+	case $name in *-calls | *-perf) continue ;; esac
 	plot "$name" bars "$name.svg"
 	[ -z "$(sweeps "$name")" ] || plot "$name" sweep "$name-sweep.svg"
 done
