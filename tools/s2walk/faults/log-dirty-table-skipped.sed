@@ -1,2 +1,2 @@
 # Dirty logging goes on behind the next table
-/^u64 kvm_pgtable_stage2_log_dirty/,/^}/s/next = min(end, ALIGN_DOWN(addr, granule) + granule);/next = min(end, ALIGN_DOWN(addr, granule) + granule * (1 + (ctx.level == 3)));/
+/^u64 kvm_pgtable_stage2_log_dirty/,/^}/s/next = min(end, ALIGN_DOWN(addr, granule) + granule);/next = min(end, ALIGN_DOWN(addr, granule) + 2 * granule);/

@@ -323,7 +323,8 @@ static const char *compare_walk(u64 addr, u64 size, u32 flags, u32 fail_at,
 	static char text[256];
 	u64 next = ~0ULL;
 
-	if (tables > 16 || !SAME_ROOT(addr, addr + size - 1))
+	if (tables > min(16UL, MIN_BLOCK / BLOCK + KVM_PGTABLE_LAST_LEVEL) ||
+	    !SAME_ROOT(addr, addr + size - 1))
 		return NULL;
 	want.partial = got.partial = true;
 	want.nr = 0;
@@ -850,9 +851,9 @@ static void walk_bounds_tables(void)
 		return;
 	bound_tables(2 * (MIN_BLOCK / BLOCK) + 64, BLOCK, MIN_BLOCK);
 	/* The bound is met on the way down: at a table with many others in it */
-	bound_tables(100, BLOCK, PG);
+	bound_tables(2 * (MIN_BLOCK / BLOCK) + 64, BLOCK, PG);
 	if (MIN_BLOCK > BLOCK)
-		bound_tables(100, MIN_BLOCK, BLOCK);
+		bound_tables(MIN_BLOCK / BLOCK + 64, MIN_BLOCK, BLOCK);
 }
 
 #endif /* S2W_HAVE_WALK_NEXT */
