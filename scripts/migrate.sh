@@ -72,11 +72,9 @@ results=$build/results/migrate
 # vmm_root: QEMU of a newer Debian for the guest's architecture, unpacked, with the libraries that it needs; the headers of the
 # same kernel for count_ioctl.c; and busybox.
 vmm_root() {
-	local uri codename
+	local uri
 	[ ! -f "$vmm/.fastwalk" ] || return 0
 	have_apt || die "no apt on this system to fetch $package:$debian_arch with"
-	# shellcheck source=/dev/null
-	codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
 	uri=$(machine_sources | awk -v s="$codename" '$2 == s { print $1; exit }')
 	[ -n "$uri" ] || die "apt knows no Debian mirror for '$codename': add one to its sources"
 	need_space 500
