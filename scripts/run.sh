@@ -59,8 +59,8 @@ if [ -z "$CMD" ]; then
 fi
 
 mkdir -p "$logs/run"
-# The last fifty are enough.
-find "$logs/run" -name '*.log' -printf '%T@ %p\n' | sort -rn | sed -n '50,$s/^[^ ]* //p' | xargs -r -d '\n' rm -f
+# The last fifty are enough. Another run may be removing some as well.
+{ find "$logs/run" -name '*.log' -printf '%T@ %p\n' 2>/dev/null || true; } | sort -rn | sed -n '50,$s/^[^ ]* //p' | xargs -r -d '\n' rm -f
 log=$logs/run/$ARCH-$TREE-$MODE-$(date +%H%M%S)-$$.log
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
