@@ -599,7 +599,14 @@ cat >"$toy/bin/qemu-system-aarch64" <<-'EOF'
 	printf '[    0.1] Linux version 7.3\n[    0.2] kvm [1]: VHE mode initialized successfully\nfastwalk-begin %s\n' "$nonce"
 	read -r status <"$STATUS.$TREE"
 	sed -i 1d "$STATUS.$TREE"
-	[ "$status" = none ] || echo "end $status toy_test -x"
+	# What the guest's script asks for, in its order; what comes behind a test that is "gone" does not run.
+	tr '\0' '\n' <"$2" | grep -a '^turn [0-9]' | cut -d"'" -f2 | while IFS= read -r name; do
+		[ "$name" = "toy_test -x" ] || { printf '# %s\nend 0 %s\n' "$name" "$name"; continue; }
+		echo "# $name"
+		[ "$status" != gone ] || exit
+		[ "$status" = none ] || echo "end $status $name"
+	done
+	[ "$status" != gone ] || exit 0
 	printf 'fastwalk-end %s 0\n' "$nonce"
 EOF
 # judged BASE PATCHED [VARIABLE...]: the exit statuses of toy_test
@@ -616,7 +623,17 @@ expect "judge: skips itself" 0 '^ok .*# SKIP the test skips itself on both' judg
 expect "judge: skips itself on patched only" 0 '^not ok .*base passes, patched: 4' judged 0 4
 expect "judge: hangs" 0 '^not ok .*hangs or has no result' judged 0 124
 expect "judge: no result" 0 '^not ok .*hangs or has no result' judged 0 none
-expect "judge: no result on base" 0 '^not ok .*no result on base' judged none 0
+expect "judge: no result on base" 0 '^not ok .*no result on base' judged "none none" 0
+expect "judge: no result on base the first time" 0 '^ok - arm64 vhe: toy_test -x$' judged "none 0" 0
+expect "judge: hangs on base the first time" 0 '^ok - arm64 vhe: toy_test -x$' judged "124 0" 0
+expect "judge: takes its machine with it" 0 '^not ok .*toy_test -x \(patched: hangs or has no result' judged 0 gone
+expect "judge: which says so" 0 'the machine stopped before' grep '^not ok - arm64 vhe: patched: ' "$toy/out.before"
+expect "judge: takes base's machine with it, and has a second try" 0 '^ok - arm64 vhe: toy_test -x$' judged "gone 0" 0
+expect "judge: which says so too" 0 'the machine stopped before' grep '^# arm64 vhe: base hangs in toy_test -x: ' "$toy/out.before"
+expect "judge: takes it with it twice" 0 '^not ok .*no result on base' judged "gone gone" 0
+printf 'arm64 | vhe | 60 | %s\n' 'toy_test -x' toy_last >"$s/check.tests"
+expect "judge: those behind it run in another machine" 0 '^ok - arm64 vhe: toy_last$' judged "gone 0 0" "gone 0"
+expect "judge: and it fails" 0 'hangs or has no result' grep '^not ok - arm64 vhe: toy_test -x' "$toy/out.before"
 echo 'arm64 | vhe | 60 | toy_test -x | a race' >"$s/check.tests"
 expect "judge: known, passes" 0 '^ok - arm64 vhe: toy_test -x$' judged 0 0
 expect "judge: known, passes the second time" 0 '^ok - arm64 vhe: toy_test -x$' judged "0 0" "1 0"
@@ -625,7 +642,8 @@ expect "judge: known, but fails on patched only" 0 '^not ok .*base passes, patch
 expect "judge: known, but hangs" 0 '^not ok .*hangs or has no result' judged 1 124
 expect "judge: known, but hangs the second time" 0 '^not ok .*hangs or has no result' judged "1 1" "1 124"
 expect "judge: known, but has no result" 0 '^not ok .*hangs or has no result' judged 1 none
-expect "judge: known, but hangs on base" 0 '^not ok .*base 124, patched 1' judged 124 1
+expect "judge: known, but hangs on base" 0 '^not ok .*base 124, patched 1' judged "124 124" 1
+expect "judge: known, hangs on base only once" 0 '^ok .*# SKIP base 1, patched 1: a race' judged "124 1 1" "1 1"
 expect "judge: known, but there is no base" 0 '^not ok .*patched: 1' judged - "1 1 1 1" TREES=patched
 bad_test() {
 	printf '# tests\n%s\n' "$2" >"$s/check.tests"

@@ -58,16 +58,16 @@ case " $trees " in *" patched "*) ;; *) die "TREES='$trees' leaves nothing to ju
 results=$build/results/check${fragments:+-${fragments// /-}}
 mkdir -p "$results"
 
-# tests MODE [COMMAND]: seconds<TAB>command<TAB>known failure; of all tests or of that one
+# tests MODE: seconds<TAB>command<TAB>known failure
 tests() {
-	awk -F'\t' -v arch="$ARCH" -v mode="$1" -v command="${2:-}" '
-		$1 == arch && $2 == mode && (command == "" || $4 == command) { print $3 "\t" $4 "\t" $5 }' <<<"$all_tests"
+	awk -F'\t' -v arch="$ARCH" -v mode="$1" '$1 == arch && $2 == mode { print $3 "\t" $4 "\t" $5 }' <<<"$all_tests"
 }
 
 # Tests whose source the patches touch or add.
 changed=$(git -C "$patched_tree" diff --name-only base HEAD -- tools/testing/selftests/kvm)
 
-# guest_script MODE [COMMAND]: "end <status> <command>" says how each test ended.
+# guest_script MODE: a script for the guest that runs the tests of standard input. "# <command>" says that one begins,
+# "end <status> <command>" how it ended. One that cannot be killed says where it is, and takes its machine with it.
 guest_script() {
 	local seconds command known test dir
 	# Bochs has no memory to spare, and its tests do without. $block: 2M with 4K pages, 32M with 16K, 512M with 64K.
@@ -76,14 +76,33 @@ guest_script() {
 		block=${kib}K
 		echo $((1120 * 1024 / kib)) >/sys/kernel/mm/hugepages/hugepages-${kib}kB/nr_hugepages
 	END
-	tests "$@" | while IFS=$'\t' read -r seconds command known; do
+	cat <<-'END'
+		turn() {
+			seconds=$1 name=$2
+			shift 2
+			echo "# $name"
+			(
+				sleep $((seconds + 60))
+				echo "cannot be killed; what does not run, and where it waits:"
+				for task in /proc/[0-9]*/task/[0-9]*; do
+					case $(cut -d' ' -f3 $task/stat) in R) ;; *) echo "$task $(cat $task/comm) $(cat $task/wchan)" ;; esac
+				done
+				reboot -f
+			) &
+			watchdog=$!
+			timeout -k 5 "$seconds" "$@"
+			echo "end $? $name"
+			kill $watchdog
+		}
+	END
+	while IFS=$'\t' read -r seconds command known; do
 		test=${command%% *}
 		dir=/st-base
 		if grep -qxF "tools/testing/selftests/kvm/$test.c" <<<"$changed"; then dir=/st; fi
 		# What the test's shell script in the kernel tree sets up; without it, the test has nothing to see.
 		[ "$test" != x86/nx_huge_pages_test ] || echo 'cd /sys/module/kvm/parameters; echo 1 >nx_huge_pages;' \
 			'echo 1 >nx_huge_pages_recovery_ratio; echo 100 >nx_huge_pages_recovery_period_ms; cd -'
-		printf "echo '# %s'; timeout -k 5 %s %s/%s; echo end \$? '%s'\n" "$command" $((seconds * slow)) "$dir" "$command" "$command"
+		printf "turn %s '%s' %s/%s\n" $((seconds * slow)) "$command" "$dir" "$command"
 	done
 	# It turns itself off without much ado, e.g. when it has seen too many locks.
 	echo '[ ! -e /proc/lockdep_stats ] || grep -q "debug_locks: *1" /proc/lockdep_stats'
@@ -92,15 +111,39 @@ guest_script() {
 # output TREE MODE
 output() { echo "$results/$ARCH-$1-$2.out"; }
 
-# boot TREE MODE [COMMAND]: all tests of MODE, or one of them again
+# boot TREE MODE OUT: runs the tests of standard input
 boot() {
-	local out cmd
-	out=$(output "$1" "$2")${3:+.again}
-	cmd=$(guest_script "$2" "${@:3}")
-	rm -f "$out"
-	touch "$out"
+	local cmd
+	cmd=$(guest_script "$2")
+	rm -f "$3"
+	touch "$3"
 	CMD=$cmd TREE=$1 MODE=$2 CPU='' SMP=2 MEM=${MEM:-3G} TIMEOUT=$((1200 * slow)) CONFIG=$fragments APPEND='' ICOUNT=0 \
-		OUT=$out "$root/scripts/run.sh" >/dev/null 2>"${out%.out*}.err"
+		OUT=$3 "$root/scripts/run.sh" </dev/null >/dev/null 2>"$3.err"
+}
+
+# boot_all TREE MODE: all tests of MODE. Where one takes the machine with it, those behind it run in another.
+boot_all() {
+	local out rc=0 left
+	out=$(output "$1" "$2")
+	tests "$2" | boot "$1" "$2" "$out" &
+	wait $! || rc=$?
+	left=$(not_begun "$1" "$2")
+	while [ "$rc" -ne 0 ] && [ -n "$left" ]; do
+		say AGAIN "$ARCH $2: $1: the machine is gone, $(wc -l <<<"$left") tests go on in another" >&2
+		boot "$1" "$2" "$out.more" <<<"$left" &
+		wait $! || true
+		grep -q '^# ' "$out.more" || break
+		cat "$out.more" >>"$out"
+		left=$(not_begun "$1" "$2")
+	done
+	return "$rc"
+}
+
+# not_begun TREE MODE: tests that have had no turn; unended TREE MODE: commands that have no end
+not_begun() { awk -F'\t' 'NR == FNR { if (sub(/^# /, "")) had[$0]; next } !($2 in had)' "$(output "$1" "$2")" <(tests "$2"); }
+unended() {
+	awk '/^# / { sub(/^# /, ""); begun[$0] } /^end / { sub(/^end [0-9]+ /, ""); delete begun[$0] }
+		END { for (command in begun) print command }' "$(output "$1" "$2")"
 }
 
 # status TREE MODE COMMAND [AGAIN]: how it ended; "-" for a tree that is not run
@@ -110,6 +153,8 @@ status() {
 	*) echo - ;;
 	esac
 }
+
+one_test() { tests "$1" | awk -F'\t' -v command="$2" '$2 == command'; }
 
 # verdict NAME B P WHERE: what to make of the exit statuses on base and patched. 124 and 137: it hung, and was ended.
 verdict() {
@@ -137,11 +182,11 @@ again() {
 		case $base:$p in *:0 | *: | :* | *:124 | 124:* | *:137 | 137:*) break ;; esac
 		say AGAIN "$name (base $b, patched $p)" >&2
 		for tree in $trees; do
-			boot "$tree" "$mode" "$command" &
+			one_test "$mode" "$command" | boot "$tree" "$mode" "$(output "$tree" "$mode").again" &
 			pid[$tree]=$!
 		done
 		for tree in $trees; do
-			wait "${pid[$tree]}" || echo "not ok - $name, again: $tree: $(tail -n 1 "$results/$ARCH-$tree-$mode.err")"
+			wait "${pid[$tree]}" || echo "not ok - $name, again: $tree: $(tail -n 1 "$(output "$tree" "$mode").again.err")"
 		done
 		b=$(status base "$mode" "$command" .again)
 		p=$(status patched "$mode" "$command" .again)
@@ -160,6 +205,17 @@ judge() {
 		name="$ARCH $mode: $command"
 		b=$(status base "$mode" "$command")
 		p=$(status patched "$mode" "$command")
+		# Base may hang now and then, under emulation or by a fault of its own. That proves nothing about the patches, so that
+		# it gets a second try.
+		case $b:$p in
+		*: | *:124 | *:137) ;;
+		:* | 124:* | 137:*)
+			say AGAIN "$name (base hangs: '$b', patched $p)" >&2
+			one_test "$mode" "$command" | boot base "$mode" "$(output base "$mode").again" &
+			wait $! || true
+			b=$(status base "$mode" "$command" .again)
+			;;
+		esac
 		case ${known:+known}:$b:$p in
 		*:0 | *:4:4 | :*) verdict "$name" "$b" "$p" "$(output '*' "$mode")" ;;
 		*) again "$name" "$mode" "$command" "$known" "$b" "$p" ;;
@@ -179,15 +235,21 @@ for mode in $MODES; do
 	say BOOT "$ARCH $mode: $(tests "$mode" | wc -l) tests ($n of $(wc -w <<<"$MODES") modes)"
 	declare -A pid=()
 	for tree in $trees; do
-		boot "$tree" "$mode" &
+		boot_all "$tree" "$mode" &
 		pid[$tree]=$!
 	done
 	for tree in $trees; do
 		if wait "${pid[$tree]}"; then
 			echo "ok - $ARCH $mode: $tree boots, and its log is clean"
-		else
-			echo "not ok - $ARCH $mode: $tree: $(tail -n 1 "$results/$ARCH-$tree-$mode.err")"
+			continue
 		fi
+		why=$(tail -n 1 "$(output "$tree" "$mode").err")
+		hung=$(unended "$tree" "$mode")
+		# A test of base that has no end is judged below, with a second try.
+		case $tree:$hung in
+		base:?*) echo "# $ARCH $mode: base hangs in ${hung//$'\n'/, }: $why" ;;
+		*) echo "not ok - $ARCH $mode: $tree: $why" ;;
+		esac
 	done
 	judge "$mode"
 done
