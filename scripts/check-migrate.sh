@@ -1,10 +1,11 @@
 #!/bin/bash
-# check-migrate.sh [ARCH...]: a short live migration of a small guest by QEMU on the patched kernel of each ARCH (arm64 x86): there,
+# check-migrate.sh [ARCH...]: a short live migration of a small guest by QEMU on the patched kernel of each ARCH (all): there,
 # half-way, and back. Huge pages, as that splits them, too. A lost page fails it.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-[ $# -gt 0 ] || set -- arm64 x86
+# shellcheck disable=SC2086 # a list
+[ $# -gt 0 ] || set -- $archs
 mkdir -p "$logs"
 for arch; do
 	out=$build/results/migrate/$arch-thp-sparse-patched-1.out

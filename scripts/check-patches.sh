@@ -212,7 +212,7 @@ build)
 	[ ! -d "$cache" ] || find "$cache" -type f -mtime +60 -delete
 	# A worktree, as it once was
 	[ ! -e "$work/.git" ] || rm -rf "$work"
-	for arch in arm64 x86; do
+	for arch in $archs; do
 		for_arch "$arch"
 		[ -z "$sparse" ] || sparse_for_files
 		rm -f "$results/warnings-$arch-base"
@@ -227,7 +227,7 @@ build)
 	pids=()
 	"$me" checkpatch &
 	pids+=($!)
-	for arch in arm64 x86; do
+	for arch in $archs; do
 		"$me" builds "$arch" &
 		pids+=($!)
 	done

@@ -4,7 +4,8 @@
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-[ $# -gt 0 ] || set -- arm64 x86
+# shellcheck disable=SC2086 # a list
+[ $# -gt 0 ] || set -- $archs
 for arch in "$@"; do
 	committed=$root/Documentation/results/$arch-perf.tsv
 	if ! ARCH=$arch BENCH=perf METRIC=insns VENDOR='' HERE='' COUNTS='' "$root/scripts/bench.sh"; then

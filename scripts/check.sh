@@ -130,13 +130,15 @@ build_arch() {
 }
 
 build() {
-	TREES='' build_arch arm64
-	TREES='' build_arch x86
+	for arch in $archs; do
+		TREES='' build_arch "$arch"
+	done
 }
 
 selftests() {
-	TREES='' MODES='' SLOW='' "$root/scripts/check-selftests.sh" arm64
-	TREES='' MODES='' SLOW='' "$root/scripts/check-selftests.sh" x86
+	for arch in $archs; do
+		TREES='' MODES='' SLOW='' "$root/scripts/check-selftests.sh" "$arch"
+	done
 }
 
 scripts() { "$root/scripts/check-scripts.sh"; }
