@@ -46,7 +46,7 @@ tables() {
 			awk -v markdown=1 -v only="$only" -f "$root/scripts/show.awk" "$documents/$name.tsv" ||
 				die "${1#"$root"/}: this table cannot be made: $line"
 			# The curves go with the table of the sweep, once there is one.
-			case $only in *sweep-*) [ -z "$(sweeps "$name")" ] || printf '\n![%s](results/%s-sweep.svg)\n' "$name-sweep" "$name" ;; esac
+			case $only in *'sweep-*'*) [ -z "$(sweeps "$name")" ] || printf '\n![%s](results/%s-sweep.svg)\n' "$name-sweep" "$name" ;; esac
 			inside=1
 			;;
 		"$end")
