@@ -8,8 +8,9 @@
 #	HERE    base or patched: measure time on the running kernel (real hardware, /dev/kvm), keep it under that name,
 #		and print the table once both have been measured
 #	COUNTS  with HERE: a file that build/here/<arch>/run has printed, there or on another machine; it is only kept
+#	ONLY    a regular expression: only the scenarios whose name it matches
 #
-# Results: build/results/<name>.tsv, where name is <arch>[-<vendor>][-here][-<BENCH, if not quick>]; what was measured with
+# Results: build/results/<name>.tsv, where name is <arch>[-<vendor>][-here][-<BENCH, if not quick>][-only]; what was measured with
 # what is in its first lines. `make results ACCEPT=1` makes documents of it.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -28,6 +29,7 @@ name=$ARCH${VENDOR:+-$VENDOR}
 [ "$METRIC" = insns ] || name+=-time
 [ -z "${HERE:-}" ] || name=$ARCH-here
 [ "$wanted" = quick ] || [ "$wanted" = "${VENDOR:-}" ] || name+=-$wanted
+[ -z "${ONLY:-}" ] || name+=-only
 bochs=$(mode_bochs "${modes%% *}")
 emulator="TCG with icount"
 if [ -n "$bochs" ]; then
@@ -47,7 +49,7 @@ columns "$root/scripts/bench.scenarios" 7 >"$work/all"
 arches=$(cd "$root/arch" && echo *)
 # Only QEMU with icount repeats to the digit where a scenario does not state its noise.
 exact=$([ -n "$bochs" ] || [ "$METRIC" = "time" ] || echo 1)
-awk -F'\t' -v exact="$exact" -v arch="$ARCH" -v arches=" both $arches " -v set="$wanted" -v options="$bench_options" -v modes="$modes" '
+awk -F'\t' -v exact="$exact" -v only="${ONLY:-.}" -v arch="$ARCH" -v arches=" both $arches " -v set="$wanted" -v options="$bench_options" -v modes="$modes" '
 	function wrong(why) {
 		print $8 ": " why >"/dev/stderr"
 		exit 1
@@ -73,6 +75,7 @@ awk -F'\t' -v exact="$exact" -v arch="$ARCH" -v arches=" both $arches " -v set="
 		split($4, m, "+")
 		if (index(" " modes " ", " " m[1] " ") == 0) wrong("unknown mode \"" $4 "\" for " arch)
 		gsub(/ *@arch@/, options, $6)
+		if ($1 !~ /@density@/ && $1 !~ only) next
 		if ($1 !~ /@density@/) {
 			print $1 "\t" $4 "\t" $5 "\t" $6 "\t" published "\t" noise
 			next
@@ -85,12 +88,13 @@ awk -F'\t' -v exact="$exact" -v arch="$ARCH" -v arches=" both $arches " -v set="
 			density = d[i] ~ /^[0-9]+$/ ? "1in" d[i] : d[i]
 			gsub(/@density@/, density, scenario)
 			gsub(/@density@/, density, phase)
+			if (scenario !~ only) continue
 			print scenario "\t" $4 "\t" phase "\t" $6 "\t" published "\t" noise
 		}
 	}' "$work/all" >"$work/scenarios" 2>"$work/wrong" || die "scripts/bench.scenarios:$(head -n 1 "$work/wrong")"
 double=$(cut -f1 "$work/scenarios" | sort | uniq -d | head -n 1)
 [ -z "$double" ] || die "bench.scenarios has two scenarios named $double for ARCH=$ARCH"
-[ -s "$work/scenarios" ] || die "bench.scenarios has no scenario for ARCH=$ARCH BENCH=$wanted"
+[ -s "$work/scenarios" ] || die "bench.scenarios has no scenario for ARCH=$ARCH BENCH=$wanted ONLY='${ONLY:-}'"
 
 scenario_modes() { cut -f2 "$work/scenarios" | sort -u; }
 
@@ -133,7 +137,7 @@ measure_qemu() {
 	local icount=0 mem=2G limit=900 extra=
 	[ "$METRIC" = time ] || icount=1
 	# 1 GiB pages cannot be made later.
-	[ "$wanted" != full ] || mem=6G limit=5400 extra="hugepagesz=1G hugepages=2"
+	[ "$wanted" != full ] || mem=6G limit=14400 extra="hugepagesz=1G hugepages=2"
 	CMD=$(guest_script "$2") TREE=$1 MODE=$2 CPU='' ICOUNT=$icount SMP=2 MEM=$mem APPEND=$extra \
 		TIMEOUT=$((repeat * limit)) OUT=$results/$name-$1-$2.raw \
 		CONFIG='' "$root/scripts/run.sh" >/dev/null
