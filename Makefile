@@ -14,7 +14,7 @@ S = $(Q)scripts
 
 help:
 	@echo 'The two commands:'
-	@echo '  make bench                  base and patched kernel side by side  [ARCH=arm64|x86] [BENCH=quick|full] [METRIC=insns|time] [VENDOR=intel]'
+	@echo '  make bench                  base and patched kernel side by side  [ARCH=arm64|x86] [BENCH=quick|full] [METRIC=insns|time] [VENDOR=intel] [ONLY=regex]'
 	@echo '  make check                  all tests  [PHASES="phase..."]'
 	@echo 'Day to day:'
 	@echo '  make run CMD="..."          boot and run a command  [ARCH=] [TREE=base|patched] [MODE=] [ICOUNT=1] [SMP=] [MEM=] [TIMEOUT=]'
@@ -25,7 +25,7 @@ help:
 	@echo '  make check PHASES=config CONFIG="fragment..."  the in-tree tests on such kernels: debug, 16k, 64k  [ARCH=] [TREES=patched] [SLOW=3]'
 	@echo '  make bench-walk             the walker alone, in user space: native times'
 	@echo '  make fuzz SECONDS=600       fuzz the walker of base against the patched one'
-	@echo '  make calls                  arm64: walks, TLB invalidations and the longest hold of mmu_lock, base and patched, counted by QEMU  [ONLY=regex]'
+	@echo '  make calls                  walks, TLB invalidations and the longest hold of mmu_lock, base and patched, counted by QEMU  [ARCH=] [ONLY=regex]'
 	@echo '  make results                make the tables of the documents and the plots from Documentation/results/*.tsv  [ACCEPT=1: after taking the latest]'
 	@echo '  make migrate                a guest migrated live by QEMU in the emulated host  [ARCH=] [TREE=] [BACKING=4k|thp|hugetlb] [DIRTY=sparse|dense] [SMP=] [RING=4096]'
 	@echo '  make bench-list             the scenarios and what each one runs'

@@ -1,30 +1,34 @@
 #!/bin/bash
 # calls.sh: how often the base and the patched kernel call a function, and for how long they keep others from a lock, in the
-# scenarios of calls.scenarios: arm64, one CPU, icount, and the plugin tools/qemu/calls.c. The kernel knows nothing of it.
+# scenarios of calls.scenarios: one CPU, icount, and the plugin tools/qemu/calls.c. The kernel knows nothing of it.
 #
+#	ARCH    arm64 or x86
 #	ONLY    a regular expression: only the scenarios whose name it matches
 #
-# Results: build/results/arm64-calls.tsv (scenario figure base patched target), or arm64-calls-only.tsv, and a table. A figure above its target fails.
+# Results: build/results/<arch>-calls.tsv (scenario figure base patched target), or <arch>-calls-only.tsv, and a table. A figure above its target fails.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-arch arm64
+ARCH=${ARCH:-arm64}
+arch "$ARCH"
 results=$build/results
-tsv=$results/arm64-calls${ONLY:+-only}.tsv
+tsv=$results/$ARCH-calls${ONLY:+-only}.tsv
 began=$SECONDS
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-columns "$root/scripts/calls.scenarios" 7 >"$work/scenarios"
-bad=$(awk -F'\t' '$4 !~ /^([1-9][0-9]*|max( [a-z_0-9]+)?)$/ { print $8 ": \"" $4 "\" is neither the nth call nor max" }
-	$7 !~ /^(-|base|[0-9]+)$/ { print $8 ": the target \"" $7 "\" is no number, base or -" }' "$work/scenarios" | head -n 1)
+columns "$root/scripts/calls.scenarios" 8 >"$work/scenarios"
+bad=$(awk -F'\t' -v arches=" $archs " '
+	index(arches, " " $2 " ") == 0 { print $9 ": unknown arch \"" $2 "\": use one of" arches }
+	$5 !~ /^([1-9][0-9]*|max( [a-z_0-9]+)?)$/ { print $9 ": \"" $5 "\" is neither the nth call nor max" }
+	$8 !~ /^(-|base|[0-9]+)$/ { print $9 ": the target \"" $8 "\" is no number, base or -" }' "$work/scenarios" | head -n 1)
 [ -z "$bad" ] || die "scripts/calls.scenarios:$bad"
 
 # scenarios: name, mode, function, which call, figure, command, target, separated by tabs
 scenarios() {
-	awk -F'\t' -v only="${ONLY:-.}" -v mode="${modes%% *}" '
-		$1 !~ only { next }
-		$2 == "-" { $2 = mode }
-		{ print $1 "\t" $2 "\t" $3 "\t" $4 "\t" $5 "\t" $6 "\t" $7 }' "$work/scenarios"
+	awk -F'\t' -v arch="$ARCH" -v only="${ONLY:-.}" -v mode="${modes%% *}" '
+		$2 != arch || $1 !~ only { next }
+		$3 == "-" { $3 = mode }
+		{ print $1 "\t" $3 "\t" $4 "\t" $5 "\t" $6 "\t" $7 "\t" $8 }' "$work/scenarios"
 }
 
 # runs: number, mode, function and command of each boot; where scenarios share it they share the number
@@ -36,7 +40,7 @@ counted() { scenarios | awk -F'\t' '$5 != "longest" { gsub(/\+/, "\n", $5); prin
 # functions TREE ROLE NAME: ",ROLE=name:address:size" for the plugin; nothing if the kernel has no such function. What the
 # compiler appends to the names of copies is left out. A NAME that ends in "_" stands for all that begin with it.
 functions() {
-	"${cross}nm" -S --defined-only "$(obj_dir arm64 "$1")/vmlinux" | awk -v role="$2" -v name="$3" '
+	"${cross}nm" -S --defined-only "$(obj_dir "$ARCH" "$1")/vmlinux" | awk -v role="$2" -v name="$3" '
 		NF == 4 && $3 ~ /[tT]/ {
 			copy = $4
 			sub(/\..*/, "", copy)
@@ -57,7 +61,10 @@ plugin() {
 		args+=$(functions "$1" count "$name")
 	done
 	args+=$(functions "$1" lock _raw_write_lock)$(functions "$1" check __cond_resched_rwlock_write)
-	args+=$(functions "$1" unlock _raw_write_unlock)$(functions "$1" pause el1h_64_irq_handler)
+	args+=$(functions "$1" unlock _raw_write_unlock)
+	for name in $interrupts; do
+		args+=$(functions "$1" pause "$name")
+	done
 	echo "$args"
 }
 
@@ -66,7 +73,7 @@ measure() {
 	local with
 	with=$(plugin "$1" "$4" "$results/calls-$1-$2.raw")
 	CMD="echo 600 >/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages; export COUNT_ALONE=1; /st/$5" TREE=$1 MODE=$3 CPU='' ICOUNT=1 MEM=6G \
-		TIMEOUT=1800 CONFIG='' PLUGIN=$with ARCH=arm64 "$root/scripts/run.sh" >"$results/calls-$1-$2.out"
+		TIMEOUT=1800 CONFIG='' PLUGIN=$with "$root/scripts/run.sh" >"$results/calls-$1-$2.out"
 }
 
 measure_all() {
@@ -126,10 +133,11 @@ table() {
 	return "$bad"
 }
 
-[ -n "$(scenarios)" ] || die "no scenario of calls.scenarios has a name that matches ONLY='${ONLY:-}'"
+[ -n "$(scenarios)" ] || die "no scenario of calls.scenarios has a name that matches ONLY='${ONLY:-}' for ARCH=$ARCH"
 mkdir -p "$results" "$build/qemu"
+export ARCH
 take_lock
-CONFIG='' MODE='' "$root/scripts/build.sh" arm64 base patched
+CONFIG='' MODE='' "$root/scripts/build.sh" "$ARCH" base patched
 gcc -O2 -Wall -Wextra -Werror -fPIC -shared -fvisibility=hidden -o "$build/qemu/calls.so" "$root/tools/qemu/calls.c" ||
 	die "tools/qemu/calls.c does not build"
 measure_all

@@ -236,8 +236,11 @@ expect "bench: a note that says nothing" 1 "$(where bench.scenarios) .foo. is no
 expect "bench: two scenarios of one name" 1 'two scenarios named get-4k' malformed bench.scenarios 'get-4k | quick | both | - | get 1 | c | -' "$s/bench.sh" list
 expect "bench: densities without a list" 1 'without a list of densities' malformed bench.scenarios 'x-@density@ | quick | both | - | get 1 | c | -' "$s/bench.sh" list
 expect "calls: a line without all columns" 1 "$(where calls.scenarios) 3 columns" malformed calls.scenarios 'x | - | total' "$s/calls.sh"
-expect "calls: a target that is none" 1 "$(where calls.scenarios) the target" malformed calls.scenarios 'x | - | total | 1 | longest | c | bsae' "$s/calls.sh"
-expect "calls: no such scenario" 1 "no scenario of calls.scenarios has a name that matches ONLY='nonesuch'" env ONLY=nonesuch "$s/calls.sh"
+expect "calls: a target that is none" 1 "$(where calls.scenarios) the target" malformed calls.scenarios 'x | arm64 | - | total | 1 | longest | c | bsae' "$s/calls.sh"
+expect "calls: a mistyped arch" 1 "$(where calls.scenarios) unknown arch .x68." malformed calls.scenarios 'x | x68 | - | total | 1 | longest | c | -' "$s/calls.sh"
+expect "calls: no such scenario" 1 "no scenario of calls.scenarios has a name that matches ONLY='nonesuch' for ARCH=x86" env ARCH=x86 ONLY=nonesuch "$s/calls.sh"
+expect "bench: no such scenario" 1 "no scenario for ARCH=x86 BENCH=quick ONLY='nonesuch'" env ARCH=x86 ONLY=nonesuch "$s/bench.sh" list
+expect "bench: one density only" 0 '^sweep-get-4k-1in64 ' env ARCH=x86 ONLY='^sweep-get-4k-1in64$' "$s/bench.sh" list
 
 expect "migrate: unknown BACKING" 1 "unknown BACKING '64k': use 4k, thp or hugetlb" env BACKING=64k "$s/migrate.sh"
 expect "migrate: unknown DIRTY" 1 "unknown DIRTY 'often': use sparse or dense" env DIRTY=often "$s/migrate.sh"

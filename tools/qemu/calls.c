@@ -10,8 +10,9 @@
  *	<scope> <nth> instructions <n> longest <n> <function> <calls> <function> <calls> ...
  *
  * with the calls of each "count" function, and with the longest stretch of instructions from a call of "lock" or "check" to
- * one of "check" or "unlock": how long others must wait for the lock at most. What happens within a "pause" function, such
- * as the handler of interrupts, counts for nothing. At exit comes a line "total 1 ..." for all of the run.
+ * one of "check" or "unlock": how long others must wait for the lock at most. What happens meanwhile within a "pause"
+ * function, such as the handler of interrupts, until it returns or (x86) there is an iretq, counts
+ * for nothing. At exit comes a line "total 1 ..." for all of the run.
  *
  * Debian does not package QEMU's header; what is declared here is what this plugin uses of the interface, version 4.
  */
@@ -74,7 +75,7 @@ struct site {
 static struct plugin_u64 insns;
 static uint64_t paused_insns, paused_at;
 static uint64_t scope_start, scope_nth, last_check, longest;
-static bool in_scope, locked, paused;
+static bool in_scope, locked, paused, is_x86;
 static FILE *out;
 
 static void check(uint64_t now)
@@ -126,8 +127,9 @@ static void at_site(unsigned int cpu, void *data)
 	struct function *f = site->function;
 	uint64_t now = qemu_plugin_u64_get(insns, cpu) - site->to_come;
 
+	/* Without the lock, another task may run before the handler returns. */
 	if (f->role == PAUSE) {
-		if (!site->returns && !paused) {
+		if (!site->returns && !paused && locked) {
 			paused_at = now;
 			paused = true;
 		} else if (site->returns && paused) {
@@ -158,10 +160,38 @@ static void at_site(unsigned int cpu, void *data)
 static bool is_return(const struct qemu_plugin_insn *insn)
 {
 	uint32_t code = 0;
+	size_t size = qemu_plugin_insn_data(insn, &code, sizeof(code));
+
+	/* x86: ret, with the int3 behind it at most in another instruction */
+	if (is_x86)
+		return size == 1 && code == 0xc3;
 
 	/* AArch64: ret, retaa, retab */
-	qemu_plugin_insn_data(insn, &code, sizeof(code));
 	return code == 0xd65f03c0 || code == 0xd65f0bff || code == 0xd65f0fff;
+}
+
+/* The handlers of interrupts on x86 jump to where they return from: any such place ends the first "pause" function. */
+static struct function *returned_from_interrupt(const struct qemu_plugin_insn *insn)
+{
+	struct function *f;
+	uint16_t code = 0;
+
+	if (!is_x86 || qemu_plugin_insn_data(insn, &code, sizeof(code)) != 2 || code != 0xcf48)
+		return NULL;
+	for (f = functions; f < functions + nr_functions; f++)
+		if (f->role == PAUSE)
+			return f;
+	return NULL;
+}
+
+static void add_site(struct qemu_plugin_insn *insn, struct function *function, bool returns, unsigned int to_come)
+{
+	struct site *site = malloc(sizeof(*site));
+
+	if (!site)
+		abort();
+	*site = (struct site){ function, returns, to_come };
+	qemu_plugin_register_vcpu_insn_exec_cb(insn, at_site, 0, site);
 }
 
 static void translated(uint64_t id, struct qemu_plugin_tb *tb)
@@ -169,7 +199,6 @@ static void translated(uint64_t id, struct qemu_plugin_tb *tb)
 	size_t i, n = qemu_plugin_tb_n_insns(tb);
 	struct qemu_plugin_insn *insn;
 	struct function *f;
-	struct site *site;
 	uint64_t addr;
 	bool returns;
 
@@ -185,12 +214,11 @@ static void translated(uint64_t id, struct qemu_plugin_tb *tb)
 			returns = addr != f->start;
 			if (returns && ((f->role != SCOPE && f->role != PAUSE) || !is_return(insn)))
 				continue;
-			site = malloc(sizeof(*site));
-			if (!site)
-				abort();
-			*site = (struct site){ f, returns, n - i };
-			qemu_plugin_register_vcpu_insn_exec_cb(insn, at_site, 0, site);
+			add_site(insn, f, returns, n - i);
 		}
+		f = returned_from_interrupt(insn);
+		if (f)
+			add_site(insn, f, true, n - i);
 	}
 }
 
@@ -239,7 +267,8 @@ EXPORT int qemu_plugin_install(uint64_t id, const void *info, int argc, char **a
 {
 	int i;
 
-	(void)info;
+	/* The name of the target comes first in what QEMU tells about itself. */
+	is_x86 = !strcmp(*(const char * const *)info, "x86_64");
 	for (i = 0; i < argc; i++) {
 		if (!add_arg(argv[i])) {
 			fprintf(stderr, "calls: bad argument '%s'\n", argv[i]);
