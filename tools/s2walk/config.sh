@@ -29,3 +29,5 @@ have S2W_HAVE_GET_PAGES '\(\*get_pages\)' "$header"
 have S2W_HAVE_PUT_PAGES '\(\*put_pages\)' "$header"
 # Unmapping invalidates no more than what was cleared
 have S2W_HAVE_PRECISE_TLBI 'inval_(start|end)' "$source"
+# ... and no less, if a part of a block is unmapped
+have S2W_HAVE_WHOLE_TLBI 'inval_(start|end)|stage2_leaf_exceeds_walk' "$source"

@@ -1042,11 +1042,35 @@ static void cache_maintenance(void)
 	(void)res;
 }
 
-/* Nothing cleared, nothing to invalidate; otherwise no more than was cleared */
+/* Whether the last operation invalidated all that may be cached of a block */
+static bool block_invalidated(u64 addr)
+{
+	u64 i;
+
+	for (i = 0; i < m_op.tlbis; i++) {
+		const struct m_tlbi *t = &m_op.tlbi[i];
+
+		if (t->kind == M_TLBI_ALL ||
+		    (t->kind == M_TLBI_IPA && t->level != TLBI_TTL_UNKNOWN &&
+		     t->addr >= addr && t->addr < addr + BLOCK) ||
+		    (t->kind == M_TLBI_RANGE && t->addr <= addr &&
+		     t->addr + t->size >= addr + BLOCK))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Nothing cleared, nothing to invalidate; otherwise no more than was cleared,
+ * and no less: all of a block of which a part is unmapped
+ */
 static void unmap_tlbis(void)
 {
 	struct s2w_result res;
 	bool precise = IS_ENABLED(S2W_HAVE_PRECISE_TLBI);
+	bool whole = IS_ENABLED(S2W_HAVE_WHOLE_TLBI);
+	const u64 parts[] = { 0, PG, BLOCK - PG };
+	unsigned int part;
 
 	res = OK(S2W_UNMAP, 0, 4 * BLOCK, 0, 0, 0);
 	if (precise)
@@ -1065,6 +1089,14 @@ static void unmap_tlbis(void)
 			if (m_op.tlbi[i].kind == M_TLBI_RANGE)
 				size += m_op.tlbi[i].size;
 		CHECK(size == PG, "range TLBIs of %#llx for one page", (ull)size);
+	}
+	for (part = 0; part < ARRAY_SIZE(parts); part++) {
+		OK(S2W_MAP, BLOCK, BLOCK, BLOCK, S2W_R, 8);
+		OK(S2W_UNMAP, BLOCK + parts[part], PG, 0, 0, 0);
+		if (whole)
+			CHECK(block_invalidated(BLOCK),
+			      "part of a block survives, unmapped at %#llx",
+			      (ull)parts[part]);
 	}
 }
 
