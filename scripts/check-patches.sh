@@ -1,6 +1,7 @@
 #!/bin/bash
 # check-patches.sh: each patch by itself. checkpatch --strict; and, patch by patch in a worktree for each architecture, that
-# KVM builds with W=1, and the files that the patch touches pass sparse, without a warning that base has not.
+# KVM builds with W=1, and the files that the patch touches pass sparse, without a warning that base has not. The same for each
+# topic on the base with no more than it says that it needs. "check-patches.sh topics" builds only those.
 #
 # What passed is remembered beside ccache's cache, by all that could change the result: remove ~/.cache/fastwalk to forget.
 # shellcheck source=scripts/lib.sh
@@ -139,11 +140,15 @@ base_warnings() {
 }
 
 builds() {
-	local commit name key new here before files number=0 again=0 log=$results/build-$arch.out commits=()
+	local commit topic name key new here before files number=0 again=0 log=$results/build-$arch.out commits=()
 	before=$(sources base)
+	# Nothing to build where nothing can have changed.
+	while read -r commit topic; do
+		[ "$(sources "$commit")" = "$before" ] || commits+=("$commit")
+	done <"$results/topics"
 	for commit in $(git -C "$patched_tree" rev-list --reverse base..HEAD); do
+		[ "$what" = all ] || break
 		here=$(sources "$commit")
-		# Nothing to build where nothing can have changed.
 		[ "$here" = "$before" ] || commits+=("$commit")
 		before=$here
 	done
@@ -179,7 +184,7 @@ builds() {
 			end_build
 		fi
 	done
-	say BUILD "$arch: ${#commits[@]} patches, $again of them known to pass"
+	say BUILD "$arch: ${#commits[@]} patches and topics, $again of them known to pass"
 }
 
 # for_arch ARCH: sets what the functions above use
@@ -197,6 +202,7 @@ case ${1:-} in
 checkpatch) checkpatch ;;
 prepare | builds)
 	for_arch "$2"
+	what=${3:-all}
 	"$1"
 	;;
 build)
@@ -205,6 +211,7 @@ build)
 	;;
 *)
 	take_lock
+	"$root/scripts/topics.sh" commits >"$results/topics"
 	if ! "$root/scripts/sparse.sh" >"$results/sparse" 2>"$results/sparse.out"; then
 		: >"$results/sparse"
 		echo "ok - sparse # SKIP $(tail -n 1 "$results/sparse.out")"
@@ -225,10 +232,12 @@ build)
 		} >"$setting"
 	done
 	pids=()
-	"$me" checkpatch &
-	pids+=($!)
+	if [ "${1:-}" != topics ]; then
+		"$me" checkpatch &
+		pids+=($!)
+	fi
 	for arch in $archs; do
-		"$me" builds "$arch" &
+		"$me" builds "$arch" "${1:-all}" &
 		pids+=($!)
 	done
 	rc=0

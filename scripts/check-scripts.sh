@@ -27,6 +27,7 @@ touch "$toy/linux/scripts/"{checkpatch.pl,const_structs.checkpatch,spelling.txt}
 		topic=0$(((n + 1) / 2))-topic
 		mkdir -p "$toy/patches/$topic"
 		echo cover >"$toy/patches/$topic/cover-letter"
+		echo - >"$toy/patches/$topic/needs"
 		git format-patch -q -1 -N --zero-commit --no-signature --full-index -o "$toy/patches/$topic" "HEAD~$((3 - n))"
 	done
 	git reset -q --hard HEAD~3
@@ -92,6 +93,30 @@ echo 1 >"$toy/build/linux/virt/kvm/new.h"
 expect "fingerprint: what an untracked file says counts" 0 changed \
 	changes 'fingerprint patched' "echo 2 >'$toy/build/linux/virt/kvm/new.h'"
 rm "$toy/build/linux/virt/kvm/new.h"
+
+# What topics say that they need. The second one changes a line that the third takes for granted.
+expect "topics: each applies with what it needs" 0 '^ok - 02-topic applies to the base with nothing else' "$s/topics.sh" check
+expect "topics: one that needs nothing has nothing before it" 0 '' "$s/topics.sh" closure 02-topic
+needs() { echo "$2" >"$toy/patches/$1/needs"; }
+needs 02-topic 01-topic/KVM-change-number-2
+expect "topics: a patch of another" 0 '/01-topic/0002-KVM-change-number-2.patch$' "$s/topics.sh" closure 02-topic
+needs 02-topic 01-topic
+expect "topics: another" 0 '/01-topic/0002-KVM-change-number-2.patch$' "$s/topics.sh" closure 02-topic
+expect "topics: all of another" 0 '/01-topic/0001-KVM-change-number-1.patch$' head -n 1 "$toy/out.before"
+needs 02-topic 01-topic/KVM-change
+expect "topics: an ambiguous patch" 1 'more than one patch is called 01-topic/KVM-change' "$s/topics.sh" check
+needs 02-topic 01-topic/nonesuch
+expect "topics: no such patch" 1 'there is no patch 01-topic/nonesuch' "$s/topics.sh" check
+needs 01-topic 02-topic
+needs 02-topic -
+expect "topics: one that comes later" 1 'patches/01-topic needs 02-topic, which comes after it' "$s/topics.sh" check
+rm "$toy/patches/01-topic/needs"
+expect "topics: one that says nothing" 1 'patches/01-topic does not say what it builds on' "$s/topics.sh" check
+needs 01-topic -
+sed -i 's/^-30$/-20 walked\n-30/; s/^@@ -27,7 +27,7 @@/@@ -20,11 +20,10 @@/' "$toy/patches/02-topic/0001-KVM-change-number-3.patch"
+expect "topics: one that does not apply" 0 '^not ok - 02-topic does not apply to the base with nothing else: ' "$s/topics.sh" check
+rm -rf "$toy/patches"
+cp -r "$toy/patches.orig" "$toy/patches"
 
 # A user's own configuration of git, of the kind that once changed what these write.
 hostile() {
@@ -703,7 +728,7 @@ export XDG_CACHE_HOME=$toy/cache
 by_patch() { "$s/check-patches.sh" | sort | sed -n "/$1/p"; }
 commit() { (cd "$toy/build/linux" && sed -i "$1" virt/kvm/kvm_main.c && git commit -qa -m "KVM: $2"); }
 expect "patches: each builds" 0 "^ok - build x86 'KVM: change number 3'" by_patch '^ok - build'
-expect "patches: known to pass" 0 'x86: 3 patches, 3 of them known to pass' by_patch 'x86.*known to pass'
+expect "patches: known to pass" 0 'x86: 5 patches and topics, 5 of them known to pass' by_patch 'x86.*known to pass'
 expect "patches: does not build" 0 '' by_patch 'not ok'
 commit 's/^7$/7 warn/' 'warn'
 expect "patches: a new warning" 0 "^not ok - build x86 'KVM: warn': new warning: virt/kvm/kvm_main.c: warning: 7 warn" by_patch 'not ok'
@@ -713,7 +738,7 @@ expect "patches: no kernel-doc" 0 "^not ok - build x86 'KVM: undocumented': new 
 (cd "$toy/build/linux" && git reset -q --hard HEAD^) && commit 's/^7$/7 fine/' 'fine'
 expect "patches: that does not build" 0 "^not ok - build x86 'KVM: fine'" env BUILD=fails bash -c "$(declare -f by_patch); s=$s; by_patch 'not ok'"
 expect "patches: that builds" 0 "^ok - build x86 'KVM: fine'" by_patch 'fine'
-expect "patches: one more" 0 'x86: 4 patches, 4 of them known to pass' by_patch 'x86.*known to pass'
+expect "patches: one more" 0 'x86: 6 patches and topics, 6 of them known to pass' by_patch 'x86.*known to pass'
 (cd "$toy/build/linux" && git reset -q --hard HEAD^)
 
 # make check itself, with stand-ins for what it calls.

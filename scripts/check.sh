@@ -63,7 +63,7 @@ shellchecked() { ! grep -v '\[SC2310\]$' "$logs/shellcheck"; }
 
 # In a function that is called by "if", "!", "&&" or "||", set -e is off. These can do with that: they are one command, or
 # say themselves what fails; and what logged is given is one command. Look at a new one before it gets here.
-errexit_is_off_in=' apt_install apt_update as_root base_id bochs follow git_linux has_version have have_apt kdir_is_git kernel_version kmake logged
+errexit_is_off_in=' apply apt_install apt_update as_root base_id bochs follow git_linux has_version have have_apt kdir_is_git kernel_version kmake logged
 	mode_bochs mode_proof passed patches patches_hash prints reads_kernel run scenarios splats stamp started_by_us sweeps table with_apt words '
 errexit() {
 	local file line column rest name bad=0
@@ -107,6 +107,7 @@ tree() {
 	step "refresh" "$root/scripts/refresh.sh"
 	ok "tree and refresh leave patches/ as it was" diff -r "$build/patches.before" "$root/patches"
 	rm -rf "$build/patches.before"
+	"$root/scripts/topics.sh" check
 }
 
 # tools: the harness adds up each of its programs; one line for each of them here, and for every tenth object.

@@ -28,13 +28,17 @@ for commit in $(git_linux rev-list --reverse base..HEAD); do
 done
 for dir in "$root"/patches/*/; do
 	dir=${dir%/}
-	[ ! -f "$dir/cover-letter" ] || {
-		mkdir -p "$new/${dir##*/}"
-		cp "$dir/cover-letter" "$new/${dir##*/}/"
-	}
+	for file in cover-letter needs; do
+		[ ! -f "$dir/$file" ] || {
+			mkdir -p "$new/${dir##*/}"
+			cp "$dir/$file" "$new/${dir##*/}/"
+		}
+	done
 done
 for dir in "$new"/*/; do
-	[ -f "$dir/cover-letter" ] || warn "patches/$(basename "$dir") has no cover-letter"
+	for file in cover-letter needs; do
+		[ -f "$dir/$file" ] || warn "patches/$(basename "$dir") has no file '$file'"
+	done
 done
 rsync -rc --delete "$new/" "$root/patches/"
 rm -rf "$new"
