@@ -23,6 +23,9 @@ have S2W_HAVE_DESTROY_NEXT \
 have S2W_HAVE_SPLIT_NEXT 'kvm_pgtable_stage2_split\([^)]*\*next\)' "$header"
 # Write-protecting (and splitting for) the pages of a bitmap, table by table
 have S2W_HAVE_LOG_DIRTY 'kvm_pgtable_stage2_log_dirty\(' "$header"
+# That goes on in the table of the call before
+have S2W_HAVE_LOG_DIRTY_POS \
+	'kvm_pgtable_stage2_log_dirty\([^)]*struct kvm_pgtable_pos' "$header"
 # Visits to all the entries of a last-level table at once
 have S2W_HAVE_BATCH 'KVM_PGTABLE_WALK_BATCH' "$header"
 have S2W_HAVE_GET_PAGES '\(\*get_pages\)' "$header"

@@ -128,6 +128,9 @@ static inline int glue_log_dirty(struct kvm_pgtable *pgt, u64 start, u64 size,
 {
 	u64 addr, end = start + size;
 	int ret = 0, splits __maybe_unused = 0;
+#ifdef S2W_HAVE_LOG_DIRTY_POS
+	struct kvm_pgtable_pos pos = {};
+#endif
 
 	for (addr = start; addr < end; ) {
 		if (!glue_bit(bitmap, (addr - base) >> PAGE_SHIFT)) {
@@ -138,8 +141,13 @@ static inline int glue_log_dirty(struct kvm_pgtable *pgt, u64 start, u64 size,
 #ifdef S2W_HAVE_LOG_DIRTY
 		u64 before = addr;
 
+#ifdef S2W_HAVE_LOG_DIRTY_POS
+		addr = kvm_pgtable_stage2_log_dirty(pgt, addr, end - addr, bitmap,
+						    base, mc, &pos);
+#else
 		addr = kvm_pgtable_stage2_log_dirty(pgt, addr, end - addr, bitmap,
 						    base, mc);
+#endif
 		/* A page is in one block at each level that has them */
 		splits = addr == before ? splits + 1 : 0;
 		if (addr < before || addr > end || splits > 3) {
