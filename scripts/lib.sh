@@ -212,6 +212,20 @@ kmake() {
 		CC="$(command -v ccache) ${cross}gcc" "$@"
 }
 
+# profiler ARCH TREE OUT: the plugin that counts the instructions and the calls of each function of that kernel (tools/qemu/profile.c),
+# with its arguments, for run.sh's PLUGIN
+profiler() {
+	local kernel
+	arch "$1"
+	kernel=$(obj_dir "$1" "$2")
+	mkdir -p "$build/qemu"
+	# One for each kernel, as those of two may be made at the same time.
+	gcc -O2 -Wall -Wextra -Werror -fPIC -shared -fvisibility=hidden -o "$build/qemu/profile-$1-$2.so" "$root/tools/qemu/profile.c" ||
+		die "tools/qemu/profile.c does not build"
+	"${cross}nm" -n --defined-only "$kernel/vmlinux" >"$build/qemu/$1-$2.symbols" || die "no symbols of $kernel/vmlinux"
+	echo "$build/qemu/profile-$1-$2.so,out=$3,symbols=$build/qemu/$1-$2.symbols"
+}
+
 # columns FILE N: the lines of FILE with their N columns trimmed and separated by tabs, and the line number as one more. A
 # line that has not N is an error, not something to pass over.
 columns() {

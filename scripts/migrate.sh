@@ -10,17 +10,17 @@
 #	GUEST_MIB memory of the guest (256), of which it	PAUSE    milliseconds between two rounds of its writes (200)
 #		 writes to three quarters		ROUNDS   of QEMU, after which the guest may be stopped for as
 #	RING     entries of the dirty rings (0: none)		 long as it takes (6)
-#	MODE     of KVM, as for make run			TIMEOUT  seconds for one boot (900), a third of it for one step
+#	MODE     of KVM, as for make run			TIMEOUT  seconds for one boot (1800), a third of it for one step
+#	CONVERGE 1: QEMU slows the guest down when it
+#		 does not get ahead (auto-converge)
 #
-# Results: build/results/migrate/<arch>-<backing>-<dirty>[-ring].tsv (figure unit base patched ratio), and a table.
+# Results: build/results/migrate/<arch>-<backing>-<dirty>[-ring][-converge][-smp<n>].tsv (figure unit base patched ratio), and a
+# table. `make results ACCEPT=1` takes those of instructions and both kernels into the documents.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
-# shellcheck source=scripts/apt.sh
-. "$root/scripts/apt.sh"
 
-suite=trixie
 ARCH=${ARCH:-arm64} TREES=${TREES:-base patched} BACKING=${BACKING:-4k} DIRTY=${DIRTY:-sparse} SMP=${SMP:-1} RING=${RING:-0}
-GUEST_MIB=${GUEST_MIB:-256} PAUSE=${PAUSE:-200} ROUNDS=${ROUNDS:-6} TIMEOUT=${TIMEOUT:-900}
+GUEST_MIB=${GUEST_MIB:-256} PAUSE=${PAUSE:-200} ROUNDS=${ROUNDS:-6} TIMEOUT=${TIMEOUT:-1800} CONVERGE=${CONVERGE:-0}
 ICOUNT=${ICOUNT:-$([ "$SMP" = 1 ] && echo 1 || echo 0)}
 REPEAT=${REPEAT:-$([ "$ICOUNT" = 1 ] && echo 1 || echo 3)}
 arch "$ARCH"
@@ -28,7 +28,7 @@ for tree in $TREES; do
 	tree_dir "$tree" >/dev/null
 done
 [ -z "$(mode_bochs "${MODE:-${modes%% *}}")" ] || die "no migrations in Bochs: leave out VENDOR and MODE"
-for number in SMP RING REPEAT GUEST_MIB PAUSE ROUNDS TIMEOUT; do
+for number in SMP RING REPEAT GUEST_MIB PAUSE ROUNDS TIMEOUT CONVERGE; do
 	[[ ${!number} =~ ^[0-9]{1,7}$ ]] || die "$number='${!number}' is not a number"
 done
 [ "$REPEAT" -gt 0 ] || die "REPEAT=0 measures nothing"
@@ -51,95 +51,46 @@ dense) dense=1 ;;
 *) die "unknown DIRTY '$DIRTY': use sparse or dense" ;;
 esac
 
-# What the emulated host runs. The firmware is found where -L says.
+# shellcheck source=scripts/vmm.sh
+. "$root/scripts/vmm.sh"
+
+# What the emulated host runs.
 case $ARCH in
 arm64)
-	package=qemu-system-arm firmware=''
+	fault_function=user_mem_abort
 	options="-M virt,gic-version=3 -accel kvm,eager-split-size=2M,dirty-ring-size=$RING -cpu host"
 	;;
 x86)
-	package=qemu-system-x86 firmware='seabios/bios-256k.bin qemu/linuxboot_dma.bin qemu/kvmvapic.bin'
+	fault_function=kvm_tdp_page_fault
 	# The test kernel has no IOAPIC of its own.
 	options="-M q35 -accel kvm,kernel-irqchip=split,dirty-ring-size=$RING -cpu host -L /qemu"
 	;;
 esac
-vmm=$build/migrate/$debian_arch
 archive=$build/migrate/$ARCH.cpio
 name=$ARCH-$BACKING-$DIRTY
 [ "$RING" = 0 ] || name+=-ring
+[ "$CONVERGE" = 0 ] || name+=-converge
+[ "$SMP" = 1 ] || name+=-smp$SMP
 results=$build/results/migrate
 
-# vmm_root: QEMU of a newer Debian for the guest's architecture, unpacked, with the libraries that it needs; the headers of the
-# same kernel for count_ioctl.c; and busybox.
-vmm_root() {
-	local uri
-	[ ! -f "$vmm/.fastwalk" ] || return 0
-	have_apt || die "no apt on this system to fetch $package:$debian_arch with"
-	uri=$(machine_sources | awk -v s="$codename" '$2 == s { print $1; exit }')
-	[ -n "$uri" ] || die "apt knows no Debian mirror for '$codename': add one to its sources"
-	need_space 500
-	say FETCH "$package:$debian_arch of $suite-backports"
-	rm -rf "$vmm"
-	mkdir -p "$vmm"
-	logged "$logs/migrate-vmm.log" mmdebstrap --arch="$debian_arch" --variant=extract --include="$package,busybox-static,linux-libc-dev" \
-		--aptopt="APT::Default-Release \"$suite-backports\"" --aptopt='Acquire::Languages "none"' \
-		"$suite" "$vmm" "deb $uri $suite main" "deb $uri $suite-backports main" ||
-		die "could not fetch $package:$debian_arch of $suite-backports"
-	echo "$package" >"$vmm/.fastwalk"
-}
-
-# closure FILE...: the shared libraries that they need, and those that these need
-closure() {
-	local todo=("$@") seen=' ' file lib path
-	while [ ${#todo[@]} -gt 0 ]; do
-		file=${todo[0]}
-		todo=("${todo[@]:1}")
-		while read -r lib; do
-			[[ $seen != *" $lib "* ]] || continue
-			seen+="$lib "
-			path=$(find "$vmm/usr/lib" -maxdepth 2 -name "$lib" -print -quit)
-			[ -n "$path" ] || die "$package:$debian_arch needs $lib, and it is in no package that came with it"
-			echo "$path"
-			todo+=("$path")
-		done < <("${cross}readelf" -d "$file" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')
-	done
-}
-
-# pack: the archive for the emulated host: busybox, /init, /lib with QEMU's libraries, /qemu with all else
+# pack: the archive for the emulated host
 pack() {
-	local stage=$build/migrate/$ARCH.stage inputs interpreter file
-	local binary=$vmm/usr/bin/${qemu##*/} kernel cc=("${cross}gcc" -O2 -Wall -Wextra -Werror)
+	local stage=$build/migrate/$ARCH.stage inputs kernel cc=("${cross}gcc" -O2 -Wall -Wextra -Werror)
 	kernel=$(obj_dir "$ARCH" base)
 	inputs=$(
 		cat "$kernel/.fastwalk"
-		sha256sum "$0" "$vmm/.fastwalk" "$root"/tools/migrate/* "$root/tools/guest/init" "$root/tools/guest/count_ioctl.c"
+		sha256sum "$0" "$root/scripts/vmm.sh" "$vmm/.fastwalk" "$root"/tools/migrate/* "$root/tools/guest/init" "$root/tools/guest/count_ioctl.c"
 	)
 	[ "$(cat "$archive.inputs" 2>/dev/null)" != "$inputs" ] || [ ! -f "$archive" ] || return 0
 	rm -rf "$stage" "$archive" "$archive.inputs"
-	mkdir -p "$stage/root/bin" "$stage/root/qemu" "$stage/root/usr/lib" "$stage/guest"
+	mkdir -p "$stage/guest"
+	stage_vmm "$stage/root"
 	"${cc[@]}" -static -pthread -o "$stage/guest/init" "$root/tools/migrate/guest.c" || die "tools/migrate/guest.c does not build"
 	"${cc[@]}" -isystem "$vmm/usr/include" -isystem "$(dirname "$vmm"/usr/include/*-linux-gnu*/asm)" -DPRELOAD -fPIC -shared \
 		-o "$stage/root/qemu/count_ioctl.so" "$root/tools/guest/count_ioctl.c" || die "tools/guest/count_ioctl.c does not build"
-	(cd "$stage/guest" && echo init | cpio --quiet -o -H newc -R 0:0) >"$stage/root/qemu/guest.cpio"
-	cd "$stage/root"
-	cp "$vmm/usr/bin/busybox" bin/
-	ln -s busybox bin/sh
-	ln -s usr/lib lib
-	ln -s usr/lib lib64
-	install -m 755 "$root/tools/guest/init" init
-	install -m 755 "$root/tools/migrate/drive" qemu/drive
-	cp "$binary" qemu/qemu
-	cp "$kernel/$image" qemu/kernel
-	for file in $firmware; do
-		cp "$vmm/usr/share/$file" qemu/
-	done
-	closure "$binary" | while read -r file; do
-		cp -L "$file" usr/lib/
-	done
-	interpreter=$("${cross}readelf" -l "$binary" | sed -n 's/.*interpreter: \(.*\)\]/\1/p')
-	[ -e "usr/lib/${interpreter##*/}" ] || cp -L "$(find "$vmm/usr/lib" -name "${interpreter##*/}" -print -quit)" usr/lib/
-	find . | LC_ALL=C sort | cpio --quiet -o -H newc -R 0:0 >"$archive.new"
-	cd "$root"
+	make_cpio "$stage/guest" "$stage/root/qemu/guest.cpio"
+	install -m 755 "$root/tools/migrate/drive" "$stage/root/qemu/drive"
+	make_cpio "$stage/root" "$archive.new"
 	rm -rf "$stage"
 	mv "$archive.new" "$archive"
 	printf '%s\n' "$inputs" >"$archive.inputs"
@@ -148,20 +99,23 @@ pack() {
 
 # measure TREE NTH: one boot
 measure() {
-	local out=$results/$name-$1-$2.out cmd append="console=$console rdinit=/init panic=-1 quiet fw_dense=$dense fw_pause=$PAUSE fw_seed=$2"
+	local out=$results/$name-$1-$2.out plugin='' cmd append="console=$console rdinit=/init panic=-1 quiet fw_dense=$dense fw_pause=$PAUSE fw_seed=$2"
 	# The boot's console arguments, as the guest has the same kind of console; the kernel takes what is meant for it.
 	append+=" $(mode_args "${modes%% *}")"
 	say MIGRATE "$name $1, $2 of $REPEAT"
+	[ "$ICOUNT" = 0 ] || plugin=$(profiler "$ARCH" "$1" "$out.functions")
 	cmd="$setup; export QEMU_OPTIONS='$options $memory' GUEST_MIB=$GUEST_MIB PATTERN_MIB=$((GUEST_MIB * 3 / 4)) VCPUS=$SMP"
-	cmd+=" BANDWIDTH=$((64 << 20)) ROUNDS=$ROUNDS LIMIT=$((TIMEOUT / 3)) APPEND='$append'; /qemu/drive"
-	CMD=$cmd TREE=$1 MEM=$((GUEST_MIB * 3 + 1536))M TIMEOUT=$TIMEOUT CONFIG='' INITRD=$archive SMP=$SMP ICOUNT=$ICOUNT \
+	cmd+=" BANDWIDTH=$((64 << 20)) ROUNDS=$ROUNDS CONVERGE=$CONVERGE LIMIT=$((TIMEOUT / 3)) APPEND='$append'; /qemu/drive"
+	CMD=$cmd TREE=$1 MEM=$((GUEST_MIB * 3 + 1536))M TIMEOUT=$TIMEOUT CONFIG='' INITRD=$archive SMP=$SMP ICOUNT=$ICOUNT PLUGIN=$plugin \
 		"$root/scripts/run.sh" >"$out" || die "$1: $(grep -a '^drive: error' "$out" || echo 'the boot failed') (all of it: $out)"
+	# How often the host's kernel was entered because of a stage-2 fault on memory, by all of the guest's lives together.
+	[ "$ICOUNT" = 0 ] || awk -v function_name="$fault_function" '$3 == function_name { print "figure faults", $2 }' "$out.functions" >>"$out"
 	[ "${V:-0}" = 0 ] || cat "$out"
 }
 
 # figures TREE: "<figure> <unit> <median>" of all boots
 figures() {
-	cat "$results/$name-$1"-[0-9]*.out | tr -d '\r' | awk -v repeat="$REPEAT" -v time="$([ "$ICOUNT" = 1 ] && echo insns || echo ns)" '
+	cat "$results/$name-$1"-[0-9]*.out | tr -d '\r' | awk -v repeat="$REPEAT" -v time="$([ "$ICOUNT" = 1 ] && echo instructions || echo ns)" '
 		function median(name, unit, list,  v, n, i, j, t) {
 			n = split(list, v, " ")
 			if (n != repeat) return
@@ -179,6 +133,7 @@ figures() {
 				median(phase[i] "-total", time, total[phase[i]])
 				median(phase[i] "-longest", time, longest[phase[i]])
 			}
+			median("faults", "faults", one["faults"])
 			n = split("there back", way, " ")
 			for (i = 1; i <= n; i++) {
 				median(way[i] "-rounds", "rounds", one[way[i] "-rounds"])
@@ -194,6 +149,20 @@ table() {
 		: >"$results/$name-$tree.figures"
 		[ ! -f "$results/$name-$tree-1.out" ] || figures "$tree" >"$results/$name-$tree.figures"
 	done
+	{
+		printf '# %s\n' "patches $(patches_hash | cut -c 1-16)" "arch $ARCH" "metric $([ "$ICOUNT" = 1 ] && echo insns || echo time)" \
+			"date $(date -u +%F)" "host QEMU $("$qemu" --version | awk 'NR == 1 { print $4 }'), TCG$([ "$ICOUNT" = 0 ] || echo ' with icount')" \
+			"vmm $(sed -n 's/^vmm QEMU emulator version //p' "$results/$name-${TREES%% *}-1.out" | tr -d '\r')" \
+			"settings SMP=$SMP RING=$RING GUEST_MIB=$GUEST_MIB PAUSE=$PAUSE ROUNDS=$ROUNDS CONVERGE=$CONVERGE REPEAT=$REPEAT MODE=${MODE:-${modes%% *}}"
+		joined
+	} >"$tsv.new"
+	mv "$tsv.new" "$tsv"
+	grep -v '^#' "$tsv" | column -t -s $'\t'
+	say RESULTS "${tsv#"$root"/}"
+}
+
+# joined: the figures of both kernels in one table
+joined() {
 	awk 'BEGIN { OFS = "\t"; print "figure", "unit", "base", "patched", "ratio" }
 		FILENAME ~ /-base.figures$/ { base[$1] = $3 }
 		FILENAME ~ /-patched.figures$/ { patched[$1] = $3 }
@@ -204,10 +173,7 @@ table() {
 				ratio = (f in base) && (f in patched) && base[f] > 0 ? sprintf("%.3f", patched[f] / base[f]) : "-"
 				print f, unit[f], (f in base) ? base[f] : "-", (f in patched) ? patched[f] : "-", ratio
 			}
-		}' "$results/$name-base.figures" "$results/$name-patched.figures" >"$tsv.new"
-	mv "$tsv.new" "$tsv"
-	column -t -s $'\t' "$tsv"
-	say RESULTS "${tsv#"$root"/}"
+		}' "$results/$name-base.figures" "$results/$name-patched.figures"
 }
 
 began=$SECONDS
@@ -221,10 +187,17 @@ for tree in base $TREES; do
 done
 vmm_root
 pack
-rm -f "$results/$name"-*
+rm -f "$results/$name"-{base,patched}* "$results/$name.tsv"
 for nth in $(seq "$REPEAT"); do
+	pids=()
 	for tree in $TREES; do
-		measure "$tree" "$nth"
+		measure "$tree" "$nth" &
+		pids+=($!)
+		# Instructions do not depend on what else runs; times do.
+		[ "$ICOUNT" = 1 ] || wait "${pids[-1]}" || die "no table: $tree failed (see above)"
+	done
+	for pid in "${pids[@]}"; do
+		wait "$pid" || die "no table: a migration failed (see above)"
 	done
 done
 table
