@@ -27,7 +27,9 @@ help:
 	@echo '  make fuzz SECONDS=600       fuzz the walker of base against the patched one'
 	@echo '  make calls                  walks, TLB invalidations and the longest hold of mmu_lock, base and patched, counted by QEMU  [ARCH=] [ONLY=regex]'
 	@echo '  make results                make the tables of the documents and the plots from Documentation/results/*.tsv  [ACCEPT=1: after taking the latest]'
-	@echo '  make migrate                a guest migrated live by QEMU in the emulated host  [ARCH=] [TREE=] [BACKING=4k|thp|hugetlb] [DIRTY=sparse|dense] [SMP=] [RING=4096]'
+	@echo '  make migrate                a guest migrated live by QEMU in the emulated host  [ARCH=] [TREE=] [BACKING=4k|thp|hugetlb] [DIRTY=sparse|dense] [SMP=] [RING=4096] [CONVERGE=1]'
+	@echo '  make nested                 arm64: Linux as guest hypervisor in the emulated host, base and patched  [TREE=] [TRIES=5] [TESTS="command; ..."]'
+	@echo '  make matrix                 every in-tree test, and some on other CPUs and parameters, base and patched; goes on where it stopped  [ONLY=regex] [BUDGET=minutes] [BUILD=1] [RETRY=1]'
 	@echo '  make bench-list             the scenarios and what each one runs'
 	@echo '  make clean                  remove build/ but for what was downloaded'
 	@echo 'Everywhere: V=1 shows commands; KDIR=/path/to/linux uses that tree as the base.'
@@ -62,12 +64,12 @@ run:
 bench-list:
 	$(S)/bench.sh list
 
-bench check calls results:
+bench check calls results matrix:
 	$(S)/$@.sh
 
 # Both trees unless TREE is given.
-migrate:
-	$(Q)$(if $(filter-out file,$(origin TREE)),TREES=$(TREE)) scripts/migrate.sh
+migrate nested:
+	$(Q)$(if $(filter-out file,$(origin TREE)),TREES=$(TREE)) scripts/$@.sh
 
 bench-walk fuzz: tree
 	$(S)/packages.sh harness
@@ -76,5 +78,5 @@ bench-walk fuzz: tree
 clean:
 	$(S)/clean.sh
 
-.PHONY: help packages tree rebase refresh kernel selftests initramfs run bench calls migrate results bench-list bench-walk fuzz check clean
+.PHONY: help packages tree rebase refresh kernel selftests initramfs run bench calls migrate nested matrix results bench-list bench-walk fuzz check clean
 .NOTPARALLEL:

@@ -271,6 +271,10 @@ expect "migrate: unknown BACKING" 1 "unknown BACKING '64k': use 4k, thp or huget
 expect "migrate: unknown DIRTY" 1 "unknown DIRTY 'often': use sparse or dense" env DIRTY=often "$s/migrate.sh"
 expect "migrate: too many CPUs" 1 'SMP=99: the test kernel has 1 to 16 CPUs' env SMP=99 "$s/migrate.sh"
 expect "migrate: a size that is no number" 1 "GUEST_MIB='much' is not a number" env GUEST_MIB=much "$s/migrate.sh"
+expect "migrate: CONVERGE that is no number" 1 "CONVERGE='yes' is not a number" env CONVERGE=yes "$s/migrate.sh"
+expect "nested: unknown TREES" 1 "unknown TREE 'foo'" env TREES=foo "$s/nested.sh"
+expect "nested: no tries" 1 'TRIES=0 never boots' env TRIES=0 "$s/nested.sh"
+expect "nested: a number that is none" 1 "LIMIT='long' is not a number" env LIMIT=long "$s/nested.sh"
 expect "migrate: not in Bochs" 1 'no migrations in Bochs' env ARCH=x86 VENDOR=intel "$s/migrate.sh"
 
 expect "check: unknown phase" 1 "unknown phase 'nonesuch'" env PHASES="lint nonesuch" "$s/check.sh"
@@ -684,6 +688,54 @@ bad_test "no such mode" 'arm64 | svm | 60 | toy_test' "has the unknown mode 'svm
 bad_test "no number" 'arm64 | vhe | 1m | toy_test' "allows '1m' seconds"
 bad_test "no command" 'arm64 | vhe | 60 | ' 'has no command'
 bad_test "known, but not why" 'arm64 | vhe | 60 | toy_test |' 'does not say why'
+
+# The matrix, in the same stand-in.
+printf '#!/bin/sh\n' >"$s/build.sh"
+mkdir -p "$toy/build/initramfs"
+echo toy >"$toy/build/initramfs/arm64.cpio.inputs"
+system='system | toy | arm64 | vhe | - | - | - | -'
+# matrix BASE PATCHED [VARIABLE...]: with cells for toy_test and toy_last
+matrix() {
+	tr ' ' '\n' <<<"$1" >"$toy/status.base"
+	tr ' ' '\n' <<<"$2" >"$toy/status.patched"
+	env STATUS="$toy/status" KERNEL="$toy/kernel" INITRD="$toy/initrd" "${@:3}" "$s/matrix.sh"
+}
+row() { sed -n "s/^toy${tab}$1${tab}//p" "$toy/build/results/matrix.tsv"; }
+anew() { rm -rf "$toy/build/results/matrix" && matrix "$@"; }
+printf '%s\n' "$system" 'cell | t* | 60 | toy_test -x | -' 'cell | toy | 60 | toy_last | -' >"$s/matrix.cells"
+expect "matrix: passes on both" 0 'RESULTS +build/results/matrix.tsv' anew 0 0
+expect "matrix: the row says so" 0 "^pass${tab}pass${tab}same${tab}-\$" row 'toy_test -x'
+expect "matrix: and so does KTAP" 0 '^ok 2 - toy: toy_last$' tail -n 1 "$toy/build/results/matrix.ktap"
+expect "matrix: what is known is not run again" 0 'RESULTS' matrix 1 1
+expect "matrix: and keeps its result" 0 "^pass${tab}pass${tab}same${tab}-\$" row 'toy_test -x'
+expect "matrix: worse than base" 1 'patched is worse than base: toy: toy_test -x$' anew 0 1
+expect "matrix: is not forgotten" 1 'patched is worse than base: toy: toy_test -x$' matrix 0 0
+expect "matrix: gets another try when asked for" 0 'RESULTS' matrix 0 0 RETRY=1
+expect "matrix: hangs on patched only" 1 'patched is worse than base: toy: toy_test -x$' anew 0 124
+expect "matrix: no result on patched" 1 'patched is worse than base: toy: toy_test -x$' anew 0 none
+expect "matrix: fails on both" 0 'RESULTS' anew 1 1
+expect "matrix: which is no success" 0 '^not ok 1 - toy: toy_test -x .base: fails .1., patched: fails .1..$' sed -n 3p "$toy/build/results/matrix.ktap"
+expect "matrix: skips itself" 0 'RESULTS' anew 4 4
+expect "matrix: the row says that" 0 "^skip${tab}skip${tab}skip${tab}-\$" row 'toy_test -x'
+sed -i 's/| toy_test -x | -/| toy_test -x | a race/' "$s/matrix.cells"
+expect "matrix: a known failure" 0 'RESULTS' matrix '1 1' '1 1'
+expect "matrix: says why" 0 "^fails .1.${tab}fails .1.${tab}known${tab}a race\$" row 'toy_test -x'
+echo 'cell | toy | 60 | toy_more | -' >>"$s/matrix.cells"
+expect "matrix: only the new cell runs" 0 'RESULTS' matrix 1 1
+expect "matrix: and passes" 0 "^pass${tab}pass${tab}same" row toy_more
+expect "matrix: not without its kernel" 0 'RESULTS' env -u KERNEL STATUS="$toy/status" INITRD="$toy/initrd" "$s/matrix.sh"
+expect "matrix: no such cell" 1 "no cell of matrix.cells matches ONLY='nonesuch'" env ONLY=nonesuch "$s/matrix.sh"
+bad_cell() {
+	printf '%s\n' "$system" "$2" >"$s/matrix.cells"
+	expect "matrix.cells: $1" 1 "matrix.cells: line 2 $3" "$s/matrix.sh" list
+}
+bad_cell "a column is missing" 'cell | toy | toy_test | -' 'has 4 columns, not 5'
+bad_cell "no such system" 'cell | yot | 60 | toy_test | -' 'is for the unknown system yot'
+bad_cell "no number" 'cell | toy | 1m | toy_test | -' 'allows "1m" seconds'
+bad_cell "an empty column" 'cell | toy | 60 | | -' 'column 4 is empty'
+bad_cell "no such kind" 'sell | toy | 60 | toy_test | -' 'is neither a system nor a cell'
+bad_cell "a system twice" "$system" 'names the system toy again'
+bad_cell "no such architecture" 'system | yot | amr64 | vhe | - | - | - | -' 'has the unknown architecture "amr64"'
 
 # Seeded faults.
 rm "$toy/tools/faults/"* "$toy/tools/s2walk/faults/"*

@@ -4,6 +4,10 @@
 #
 # With FRAGMENTs, which arch/ARCH/configs/ has (`make check PHASES=config`), the kernels are those built with them. Tests may
 # take SLOW times as long. TREES="patched" leaves base out, MODES="vhe nested" other modes. "list" shows the tests.
+#
+# For matrix.sh: LIST is another file than check.tests, NAME the folder of the results, ST where in the guest all tests are taken from,
+# ARGS more kernel command line, AGAIN how often a test with a known failure gets another try (3). <results>/statuses has a line for
+# each test: <mode> <command> <base> <patched>, separated by tabs.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -35,10 +39,11 @@ list() {
 		[ -n "$4" ] || bad "$n" "has no command"
 		[ $# -lt 5 ] || [ -n "$5" ] || bad "$n" "does not say why it may fail"
 		printf '%s\t%s\t%s\t%s\t%s\n' "$1" "$2" "$3" "$4" "${5:-}"
-	done <"$root/scripts/check.tests"
+	done <"$list"
 }
-bad() { die "scripts/check.tests: line $1 $2"; }
+bad() { die "scripts/${list##*/}: line $1 $2"; }
 
+list=${LIST:-$root/scripts/check.tests}
 all_tests=$(list)
 if [ "$1" = list ]; then
 	printf '%s\n' "$all_tests"
@@ -55,8 +60,9 @@ for tree in $trees; do
 	tree_dir "$tree" >/dev/null
 done
 case " $trees " in *" patched "*) ;; *) die "TREES='$trees' leaves nothing to judge: it must have patched in it" ;; esac
-results=$build/results/check${fragments:+-${fragments// /-}}
+results=$build/results/${NAME:-check${fragments:+-${fragments// /-}}}
 mkdir -p "$results"
+rm -f "$results/statuses"
 
 # tests MODE: seconds<TAB>command<TAB>known failure
 tests() {
@@ -99,6 +105,7 @@ guest_script() {
 		test=${command%% *}
 		dir=/st-base
 		if grep -qxF "tools/testing/selftests/kvm/$test.c" <<<"$changed"; then dir=/st; fi
+		dir=${ST:-$dir}
 		# What the test's shell script in the kernel tree sets up; without it, the test has nothing to see.
 		[ "$test" != x86/nx_huge_pages_test ] || echo 'cd /sys/module/kvm/parameters; echo 1 >nx_huge_pages;' \
 			'echo 1 >nx_huge_pages_recovery_ratio; echo 100 >nx_huge_pages_recovery_period_ms; cd -'
@@ -117,7 +124,7 @@ boot() {
 	cmd=$(guest_script "$2")
 	rm -f "$3"
 	touch "$3"
-	CMD=$cmd TREE=$1 MODE=$2 CPU='' SMP=2 MEM=${MEM:-3G} TIMEOUT=$((1200 * slow)) CONFIG=$fragments APPEND='' ICOUNT=0 \
+	CMD=$cmd TREE=$1 MODE=$2 CPU='' SMP=2 MEM=${MEM:-3G} TIMEOUT=$((1200 * slow)) CONFIG=$fragments APPEND=${ARGS:-} ICOUNT=0 \
 		OUT=$3 "$root/scripts/run.sh" </dev/null >/dev/null 2>"$3.err"
 }
 
@@ -156,9 +163,16 @@ status() {
 
 one_test() { tests "$1" | awk -F'\t' -v command="$2" '$2 == command'; }
 
+# keep_status NAME B P: what was found in the end; NAME is "<arch> <mode>: <command>"
+keep_status() {
+	local mode=${1#"$ARCH "}
+	printf '%s\t%s\t%s\t%s\n' "${mode%%: *}" "${mode#*: }" "$2" "$3" >>"$results/statuses"
+}
+
 # verdict NAME B P WHERE: what to make of the exit statuses on base and patched. 124 and 137: it hung, and was ended.
 verdict() {
 	local name=$1 b=$2 p=$3 where=$4
+	keep_status "$name" "$b" "$p"
 	case $b:$p in
 	0:0 | 4:0 | -:0) echo "ok - $name" ;;
 	*: | *:124 | *:137) echo "not ok - $name (patched: hangs or has no result: '$p'; base: '$b'; see $where)" ;;
@@ -178,7 +192,7 @@ again() {
 	local name=$1 mode=$2 command=$3 known=$4 b=$5 p=$6 base=$5 tree where
 	local -A pid
 	where=$(output '*' "$mode").again
-	for _ in 1 2 3; do
+	for _ in $(seq "${AGAIN:-3}"); do
 		case $base:$p in *:0 | *: | :* | *:124 | 124:* | *:137 | 137:*) break ;; esac
 		say AGAIN "$name (base $b, patched $p)" >&2
 		for tree in $trees; do
@@ -195,7 +209,10 @@ again() {
 	done
 	case $base:$p in
 	0:* | -:* | *:0 | *: | :* | *:124 | 124:* | *:137 | 137:*) verdict "$name" "$base" "$p" "$where" ;;
-	*) echo "ok - $name # SKIP base $base, patched $p: $known" ;;
+	*)
+		keep_status "$name" "$base" "$p"
+		echo "ok - $name # SKIP base $base, patched $p: $known"
+		;;
 	esac
 }
 

@@ -34,7 +34,8 @@ fragments=(${CONFIG:-})
 obj=$(obj_dir "$ARCH" "$TREE" "${fragments[@]}")
 kernel=$obj/$image
 initrd=$build/initramfs/$ARCH.cpio
-# Not for make: kernels and archives from elsewhere; and a TCG plugin with its arguments.
+# Not for make: kernels and archives from elsewhere; a TCG plugin with its arguments; and PROOF, what the kernel's log must say in
+# place of what MODE stands for; QEMU_ARGS, more options of QEMU.
 kernel=${KERNEL:-$kernel} initrd=${INITRD:-$initrd}
 make_kernel="run 'make kernel ARCH=$ARCH TREE=$TREE${CONFIG:+ CONFIG=\"$CONFIG\"}' first"
 [ -f "$kernel" ] || die "there is no kernel $kernel: $make_kernel"
@@ -50,6 +51,8 @@ bochs=$(mode_bochs "$MODE")
 args=("${machine[@]}" -m "${MEM:-2G}" -smp "$SMP" -display none -no-reboot -nodefaults -kernel "$kernel")
 # With icount, and nothing random or of this day about the machine, a run repeats to the instruction.
 [ "${ICOUNT:-0}" != 1 ] || args+=(-icount "shift=0,sleep=off" -seed 1 -rtc "base=2026-01-01,clock=vm")
+# shellcheck disable=SC2206 # options
+args+=(${QEMU_ARGS:-})
 [ -z "${PLUGIN:-}" ] || args+=(-plugin "$PLUGIN")
 append="console=$console rdinit=/init panic=-1 oops=panic printk.time=1 $(mode_args "$MODE") ${APPEND:-}"
 
@@ -140,6 +143,6 @@ if [ ! -f "$work/status" ]; then
 	[ "$rc" -ne 124 ] || fail "still running after $limit s, stopped; last line: $(tail -n 1 "$log" | cut -c 1-100)" 124
 	fail "the machine stopped before the command ended" 3
 fi
-grep -aqE "$(mode_proof "$MODE")" "$log" || fail "KVM did not come up in mode $MODE" 3
+grep -aqE "${PROOF:-$(mode_proof "$MODE")}" "$log" || fail "KVM did not come up in mode $MODE" 3
 [ -z "$splat" ] || fail "the kernel complained: $splat" 3
 exit "$(cat "$work/status")"
