@@ -34,3 +34,6 @@ have S2W_HAVE_PUT_PAGES '\(\*put_pages\)' "$header"
 have S2W_HAVE_PRECISE_TLBI 'inval_(start|end)' "$source"
 # ... and no less, if a part of a block is unmapped
 have S2W_HAVE_WHOLE_TLBI 'inval_(start|end)|stage2_leaf_exceeds_walk' "$source"
+# Resetting dirty rings gathers the GFNs of many entries
+have S2W_HAVE_RING_INIT 'kvm_dirty_ring_init_vm\(struct kvm \*kvm\);' \
+	"$1/include/linux/kvm_dirty_ring.h"

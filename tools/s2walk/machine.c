@@ -689,6 +689,58 @@ void m_tlb_check(const char *when)
 	}
 }
 
+static const struct tlb_entry *tlb_writable(u64 ipa)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr_tlb; i++)
+		if (!tlb[i].table && ipa - tlb[i].ipa < tlb[i].size &&
+		    tlb[i].pte & KVM_PTE_LEAF_ATTR_LO_S2_S2AP_W)
+			return &tlb[i];
+	return NULL;
+}
+
+/* The leaf that translates @ipa, if it is valid and writable */
+static u64 *hw_writable_leaf(u64 ipa, u64 *size)
+{
+	s8 level = m_root.start_level;
+	u64 *ptep = root_entry(ipa);
+
+	for (; *ptep & 1; ptep = child_entry(*ptep, ipa, ++level)) {
+		if (pte_is_table(*ptep, level))
+			continue;
+		*size = BIT(level_shift(level));
+		return *ptep & KVM_PTE_LEAF_ATTR_LO_S2_S2AP_W ? ptep : NULL;
+	}
+	return NULL;
+}
+
+bool m_hw_writable(u64 ipa, bool from_tlb)
+{
+	u64 size;
+
+	return from_tlb ? !!tlb_writable(ipa) : !!hw_writable_leaf(ipa, &size);
+}
+
+bool m_hw_write(u64 ipa, bool from_tlb, u64 *pa, bool *stale)
+{
+	const struct tlb_entry *e = from_tlb ? tlb_writable(ipa) : NULL;
+	u64 size, *ptep = hw_writable_leaf(ipa, &size);
+
+	*stale = !ptep;
+	if (e) {
+		*pa = m_pte_to_phys(e->pte) + (ipa & (e->size - 1));
+		return true;
+	}
+	if (!ptep)
+		return false;
+	/* FEAT_HAFDBS; then the translation may be cached */
+	*ptep |= KVM_PTE_LEAF_ATTR_LO_S2_AF;
+	*pa = m_pte_to_phys(*ptep) + (ipa & (size - 1));
+	m_tlb_touch(ipa);
+	return true;
+}
+
 /* A page is freed: no walk cache may lead into it */
 static void tlb_check_free(const void *addr)
 {
@@ -715,6 +767,8 @@ void m_pte_race(u64 *ptep)
 	*ptep = m_race.to;
 }
 
+void (*m_moment)(void);
+
 void __m_pte_store(const u64 *ptep, u64 new)
 {
 	u64 old, keep = PERMS | IGNORED;
@@ -722,6 +776,8 @@ void __m_pte_store(const u64 *ptep, u64 new)
 
 	if (!in_arena(ptep))
 		return;
+	if (m_moment)
+		m_moment();
 	if (!m_is_table(ptep)) {
 		m_fail("store to a freed table");
 		return;

@@ -130,6 +130,10 @@ void m_icache(void *addr, size_t size);
 void m_tlb_touch(u64 ipa);		/* a CPU caches what translates @ipa */
 void m_tlb_check(const char *when);	/* nothing stale may be cached */
 void m_tlb_flush(void);			/* forget everything (VMID freed) */
+/* A CPU writes: by what the TLB has, if @tlb, else as the page table says */
+bool m_hw_write(u64 ipa, bool tlb, u64 *pa, bool *stale);
+/* Would the page table, or the TLB, let it? */
+bool m_hw_writable(u64 ipa, bool tlb);
 bool m_hw_access(u64 ipa, bool set_af);	/* walk as hardware does */
 
 /* Ordering between threads comes from the atomics; the model is sequential */
@@ -139,6 +143,7 @@ static inline void m_barrier(void)
 }
 
 #ifdef S2W_MODEL
+extern void (*m_moment)(void);		/* called before each store of an entry */
 void __m_pte_store(const u64 *ptep, u64 new);
 #define m_pte_load(p)		((void)(p), m_op.loads++)
 #define m_pte_store(p, new)	__m_pte_store((const u64 *)(p), (new))

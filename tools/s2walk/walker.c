@@ -446,6 +446,7 @@ static void s2w_apply(const struct s2w_op *op, struct s2w_result *res)
 	res->violation = m_violation();
 }
 
+#ifndef S2W_LOOPS		/* loops.c has its own */
 #if defined(S2W_MODEL)
 #include "tests/unit.c"
 #elif defined(S2W_THREADS)
@@ -475,3 +476,6 @@ const struct s2w_walker S2W_WALKER __attribute__((visibility("default"))) = {
 	.bench_run	= bench_run,
 #endif
 };
+#elif !defined(S2W_MODEL)
+#include "tests/bench.c"
+#endif

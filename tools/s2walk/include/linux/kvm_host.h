@@ -217,9 +217,7 @@ struct kvm_mmu_memory_cache {
 
 struct kvm_pgtable;
 
-struct kvm_arch {
-	int unused;
-};
+struct kvm_arch;
 
 struct kvm_s2_mmu {
 	phys_addr_t pgd_phys;
@@ -228,6 +226,10 @@ struct kvm_s2_mmu {
 	struct kvm_mmu_memory_cache split_page_cache;
 	uint64_t split_page_chunk_size;
 	struct kvm_arch *arch;
+};
+
+struct kvm_arch {
+	struct kvm_s2_mmu mmu;
 };
 
 #endif

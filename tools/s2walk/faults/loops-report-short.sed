@@ -1,0 +1,2 @@
+# KVM_GET_DIRTY_LOG does not copy the last word to user space
+s/copy_to_user(log->dirty_bitmap, dirty_bitmap_buffer, n)/copy_to_user(log->dirty_bitmap, dirty_bitmap_buffer, n - sizeof(long))/

@@ -1,0 +1,2 @@
+# Gathered entries are dropped when others need their place
+/^\tif (part->in_use && (part->offset/{n;s/kvm_reset_dirty_gfns(kvm, part);/bitmap_zero(part->gfns, KVM_DIRTY_RING_PART_SIZE);/;}

@@ -1,0 +1,2 @@
+# The lock is dropped with the TLBs of what a walk has unmapped until then not flushed
+s/^\tif (data.inval_end)$/\tif (data.inval_end \&\& *next == addr + size)/
