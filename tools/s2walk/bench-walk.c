@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "loops.h"
 #include "s2walk.h"
 
 extern const struct s2w_walker base_4k, patched_4k;
@@ -45,6 +46,36 @@ static const struct scenario {
 	{ "teardown-thp", S2W_DESTROY, 2, 48, true, S2W_TOUCH_READ },
 	{ "teardown-empty-48", S2W_DESTROY, 0, 48, true, S2W_TOUCH_READ },
 	{ "teardown-empty-52", S2W_DESTROY, 0, 52, true, S2W_TOUCH_READ },
+};
+
+extern const struct l_tree base_loops, patched_loops;
+static const struct l_tree *const loops[] = { &base_loops, &patched_loops };
+
+/*
+ * The density sweep: the ioctl of mmu.c, kvm_main.c and pgtable.c, 512 MiB of
+ * which one page in so many is dirty.  Named as in scripts/bench.scenarios.
+ */
+#define SWEEP_SIZE	(GIB / 2)
+#define SWEEP_WORDS	(SWEEP_SIZE / 4096 / 64)
+
+static const struct sweep {
+	const char *name;
+	int level;		/* of the leaves mapped before */
+	uint64_t chunk;
+	int manual;		/* KVM_DIRTY_LOG_*, 0: KVM_GET_DIRTY_LOG clears */
+} sweeps[] = {
+	{ "sweep-get-4k-e0", 3, 0, 0 },
+	{ "sweep-clear1-4k-e0", 3, 0, 1 },
+	{ "sweep-clear3-4k-e2m", 3, GIB / 512, 3 },
+	{ "sweep-clear3-thp-e0", 2, 0, 3 },
+	{ "sweep-clear3-thp-e2m", 2, GIB / 512, 3 },
+	{ "sweep-clear3-1g-e1g", 1, GIB, 3 },
+};
+
+/* One page in so many; 0: none */
+#define ONE	(SWEEP_SIZE / 4096)
+static const uint64_t densities[] = {
+	1, 2, 8, 16, 64, 512, 1024, 4096, 16384, 65536, ONE, 0,
 };
 
 static int perf_fd = -1;
@@ -236,16 +267,137 @@ static void bench(const struct scenario *s, uint64_t gib, bool cold, int runs,
 		spread(samples[1].ns, runs, med[1]), fl / entries, insn_text);
 }
 
+/* @one_in 0: no page; at random: as many as strided */
+static void make_dirty(unsigned long *dirty, uint64_t one_in, bool random)
+{
+	uint64_t nr = SWEEP_SIZE / 4096, h = 1, page, i;
+
+	memset(dirty, 0, SWEEP_WORDS * sizeof(*dirty));
+	for (i = 0; one_in && i < nr / one_in; i++) {
+		page = i * one_in + one_in / 2;
+		while (random) {
+			h = h * 6364136223846793005ULL + 1442695040888963407ULL;
+			page = (h >> 33) % nr;
+			if (!(dirty[page / 64] >> page % 64 & 1))
+				break;
+		}
+		dirty[page / 64] |= 1UL << page % 64;
+	}
+}
+
+/* What reading the clock takes */
+static double clock_ns(void)
+{
+	double v[101], t;
+	int i;
+
+	for (i = 0; i < 101; i++) {
+		t = now_ns();
+		v[i] = now_ns() - t;
+	}
+	return median(v, 101);
+}
+
+/* Returns whether patched is slower, by more than both vary: 2; or just slower: 1 */
+static int sweep(const struct sweep *s, uint64_t one_in, bool random, bool cold,
+		 int runs, FILE *tsv)
+{
+	static unsigned long dirty[GIB / 4096 / 64];	/* as large as any slot */
+	static struct samples samples[2];
+	double overhead = clock_ns(), med[2], t;
+	char name[64], density[24];
+	int i, j, k, ret;
+
+	make_dirty(dirty, one_in, random);
+	for (j = 0; j < 2 && s->level == 3; j++)
+		if (loops[j]->bench_prepare(SWEEP_SIZE, 3, s->chunk, s->manual))
+			goto fail;
+	for (i = 0; i < runs; i++) {
+		for (k = 0; k < 2; k++) {
+			j = (i + k) & 1;	/* who goes first alternates */
+			/* A 1G block needs a slot of that size: half of it is clean */
+			if (s->level < 3 &&
+			    loops[j]->bench_prepare(s->level == 1 ? GIB : SWEEP_SIZE,
+						    s->level, s->chunk, s->manual))
+				goto fail;
+			loops[j]->bench_mark(dirty);
+			if (cold)
+				make_cold();
+			else
+				sink = loops[j]->bench_warm();
+			t = now_ns();
+			ret = s->manual ? loops[j]->bench_clear() :
+					  loops[j]->bench_get();
+			t = now_ns() - t - overhead;
+			samples[j].ns[i] = t > 1 ? t : 1;
+			if (ret)
+				goto fail;
+		}
+	}
+	for (j = 0; j < 2; j++)
+		med[j] = median(samples[j].ns, runs);
+
+	snprintf(density, sizeof(density), one_in == 0 ? "none" : one_in == ONE ?
+		 "one" : "1in%" PRIu64, one_in);
+	snprintf(name, sizeof(name), "%s%s-%s-%s", s->name, random ? "-random" : "",
+		 density, cold ? "cold" : "warm");
+	printf("%-38s %-8s %10.0f ±%3.0f%% %10.0f ±%3.0f%%  %6.3f\n", name, "ns/call",
+	       med[0], spread(samples[0].ns, runs, med[0]), med[1],
+	       spread(samples[1].ns, runs, med[1]), med[1] / med[0]);
+	fflush(stdout);
+	fprintf(tsv, "%s\ttime\tns/call\t%.0f\t%.0f\t%.4f\t%.1f\t%.1f\t-\t-\t-\n",
+		name, med[0], med[1], med[1] / med[0],
+		spread(samples[0].ns, runs, med[0]),
+		spread(samples[1].ns, runs, med[1]));
+	if (med[1] <= med[0])
+		return 0;
+	return med[1] > med[0] * (1 + (spread(samples[0].ns, runs, med[0]) +
+				       spread(samples[1].ns, runs, med[1])) / 100) ? 2 : 1;
+fail:
+	fprintf(stderr, "bench-walk: %s: %s failed\n", loops[j]->name, s->name);
+	exit(1);
+}
+
+static void run_sweeps(const char *only, int runs, FILE *tsv)
+{
+	unsigned int rows = 0, slower = 0, clearly = 0;
+	size_t k, d;
+	int i, ret;
+
+	printf("\n%-38s %-8s %16s %16s  %6s\n", "dirty pages of 512 MiB", "unit",
+	       "base", "patched", "ratio");
+	for (k = 0; k < sizeof(sweeps) / sizeof(sweeps[0]); k++) {
+		if (only && strncmp(only, sweeps[k].name, strlen(only)))
+			continue;
+		for (d = 0; d < sizeof(densities) / sizeof(densities[0]); d++) {
+			uint64_t one_in = densities[d];
+
+			for (i = 0; i < 4; i++) {
+				/* Random: where that is not the same as strided */
+				if (i & 1 && (one_in < 2 || one_in == ONE))
+					continue;
+				ret = sweep(&sweeps[k], one_in, i & 1, !(i & 2),
+					    runs, tsv);
+				slower += ret > 0;
+				clearly += ret > 1;
+				rows++;
+			}
+		}
+	}
+	printf("\n%u of %u rows of the sweep have a ratio above 1, %u by more than both sides vary.\n",
+	       slower, rows, clearly);
+}
+
 static void usage(void)
 {
-	fprintf(stderr, "usage: bench-walk [--size GIB] [--runs N] [--only NAME] [--tsv FILE]\n");
+	fprintf(stderr, "usage: bench-walk [--size GIB] [--runs N] [--only NAME|sweep...] [--sweep 0] [--tsv FILE]\n");
 	exit(2);
 }
 
 int main(int argc, char **argv)
 {
 	const char *only = NULL, *tsv_name = "/dev/null";
-	int runs = 7, i;
+	int runs = 7, sweep_too = 1, i;
 	uint64_t gib = 64;
 	size_t k;
 	FILE *tsv;
@@ -259,6 +411,8 @@ int main(int argc, char **argv)
 			runs = atoi(argv[i + 1]);
 		else if (!strcmp(argv[i], "--only"))
 			only = argv[i + 1];
+		else if (!strcmp(argv[i], "--sweep"))
+			sweep_too = atoi(argv[i + 1]);
 		else if (!strcmp(argv[i], "--tsv"))
 			tsv_name = argv[i + 1];
 		else
@@ -276,9 +430,10 @@ int main(int argc, char **argv)
 	printf("Native time in the harness; median of %d, ± half the interquartile range.\n"
 	       "floor: one access to each cache line of the leaves; xfloor: patched against it.\n\n",
 	       runs);
-	printf("%-28s %-8s %17s %17s  %6s  %8s  %6s%s\n", "scenario", "unit", "base",
-	       "patched", "ratio", "floor", "xfloor",
-	       perf_fd >= 0 ? "  base-insn patd-insn" : "");
+	if (!only || strncmp(only, "sweep", 5))
+		printf("%-28s %-8s %17s %17s  %6s  %8s  %6s%s\n", "scenario",
+		       "unit", "base", "patched", "ratio", "floor", "xfloor",
+		       perf_fd >= 0 ? "  base-insn patd-insn" : "");
 	for (k = 0; k < sizeof(scenarios) / sizeof(scenarios[0]); k++) {
 		if (only && strcmp(only, scenarios[k].name))
 			continue;
@@ -287,6 +442,9 @@ int main(int argc, char **argv)
 		if (scenarios[k].level)
 			bench(&scenarios[k], 1, false, runs * 3 | 1, tsv);
 	}
+	/* Samples are small, and so are changes */
+	if (sweep_too && (!only || !strncmp(only, "sweep", 5)))
+		run_sweeps(only, runs * 3 | 1, tsv);
 	if (perf_fd < 0)
 		printf("\nNo instruction counts: perf_event_open: not available here\n");
 	if (fclose(tsv)) {
