@@ -737,6 +737,53 @@ bad_cell "no such kind" 'sell | toy | 60 | toy_test | -' 'is neither a system no
 bad_cell "a system twice" "$system" 'names the system toy again'
 bad_cell "no such architecture" 'system | yot | amr64 | vhe | - | - | - | -' 'has the unknown architecture "amr64"'
 
+# A guest hypervisor, and a migration, in a stand-in QEMU that says what $CONSOLE does, and has a plugin.
+cat >"$toy/bin/qemu-system-aarch64" <<-'EOF'
+	#!/bin/bash
+	[ "$1" != --version ] || exec echo QEMU emulator version 10.0.2
+	for arg; do
+		case $arg in *,out=*) out=${arg#*,out=} && printf '5 3 user_mem_abort\n7 0 [else]\n12 0 [total]\n' >"${out%%,*}" ;; esac
+	done
+	while [ "$1" != -initrd ]; do shift; done
+	nonce=$(tr '\0' '\n' <"$2" | grep -aE '^[0-9]+-[0-9]+$' | tail -n 1)
+	printf '[    0.1] Linux version 7.3\n[    0.2] kvm [1]: VHE%s mode initialized successfully\nfastwalk-begin %s\n' "$NV2" "$nonce"
+	printf '%b' "$CONSOLE"
+	printf 'fastwalk-end %s %s\n' "$nonce" "${ENDS:-0}"
+EOF
+for tool in readelf nm gcc; do
+	printf '#!/bin/sh\nfor arg; do case $before in -o) touch "$arg" ;; esac; before=$arg; done\n' >"$toy/bin/aarch64-linux-gnu-$tool"
+	chmod +x "$toy/bin/aarch64-linux-gnu-$tool"
+done
+cp "$s/packages.sh" "$s/kernel.sh" "$toy/"
+printf '#!/bin/sh\n' | tee "$s/packages.sh" >"$s/kernel.sh"
+mkdir -p "$toy/build/migrate/arm64/usr/bin" "$toy/build/migrate/arm64/usr/lib" "$toy/build/migrate/arm64/usr/include/aarch64-linux-gnu/asm" "$toy/build/st/arm64-patched"
+for tree in linux-base linux; do
+	mkdir -p "$toy/build/$tree/.obj-arm64/arch/arm64/boot"
+	touch "$toy/build/$tree/.obj-arm64/"{arch/arm64/boot/Image,vmlinux,.fastwalk}
+done
+touch "$toy/build/migrate/arm64/"{.fastwalk,usr/bin/qemu-system-aarch64,usr/bin/busybox} "$toy/build/st/arm64-patched/"{.fastwalk,toy_test}
+up='vmm QEMU emulator version 11.1.3\ntry 1 up\nnested: up 250\nnested: begin toy_test -x\nnested: end 0 12 toy_test -x\nnested: done\ndriven 1\n'
+nested() { env KERNEL="$toy/kernel" NV2=+NV2 TESTS=' toy_test -x;' CONSOLE="$1" "${@:2}" "$s/nested.sh"; }
+expect "nested: from boots to a table" 0 '^ +[0-9]+:[0-9][0-9]$' nested "$up"
+expect "nested: a hundredth of a second is ten million instructions" 0 "^toy_test -x${tab}instructions${tab}120000000${tab}120000000${tab}1.000${tab}0/0\$" \
+	grep '^toy_test' "$toy/build/results/nested/arm64.tsv"
+expect "nested: all instructions of the machine" 0 "^host${tab}instructions${tab}12${tab}12${tab}1.000" grep '^host' "$toy/build/results/nested/arm64.tsv"
+expect "nested: and where they go" 0 "^user_mem_abort${tab}instructions${tab}5${tab}5${tab}1.000\$" tail -n 1 "$toy/build/results/nested/arm64-functions.tsv"
+expect "nested: a boot that stalls" 0 '.' nested "try 1 stalled: not up within 300 s\n$up"
+expect "nested: is told" 0 'base: try 1 stalled' grep 'base: try' "$toy/out.before"
+expect "nested: a test that fails" 1 'failed .base/patched.: toy_test -x .1/1.$' nested "${up/end 0/end 1}"
+expect "nested: never comes up" 1 'no table: a boot failed' nested "drive: error: the guest hypervisor did not come up in 5 tries\n" ENDS=1
+expect "nested: no such test" 1 'there is no selftest nonesuch' nested "$up" TESTS=nonesuch
+moved='vmm QEMU emulator version 11.1.3\nfigure clear 4 100 50\nfigure there-rounds 6\nfigure back-rounds 6\n'
+migrate() { env KERNEL="$toy/kernel" ARCH=arm64 NV2='' CONSOLE="$1" "${@:2}" "$s/migrate.sh"; }
+migrated() { sed -n "/^$1${tab}/p" "$toy/build/results/migrate/arm64-4k-sparse.tsv"; }
+expect "migrate: from boots to a table" 0 '^ +[0-9]+:[0-9][0-9]$' migrate "$moved"
+expect "migrate: the calls" 0 "^clear-longest${tab}instructions${tab}50${tab}50${tab}1.000\$" migrated clear-longest
+expect "migrate: the faults" 0 "^faults${tab}faults${tab}3${tab}3${tab}1.000\$" migrated faults
+expect "migrate: a lost page" 1 'no table: a migration failed' migrate 'drive: error: pages were lost\n' ENDS=1
+expect "migrate: leaves no table then" 2 'No such file' ls "$toy/build/results/migrate/arm64-4k-sparse.tsv"
+mv "$toy/packages.sh" "$toy/kernel.sh" "$s/"
+
 # Seeded faults.
 rm "$toy/tools/faults/"* "$toy/tools/s2walk/faults/"*
 printf '# Runs\ns/walk/run/\n' >"$toy/tools/s2walk/faults/runs.sed"

@@ -189,7 +189,7 @@ vmm_root
 pack
 rm -f "$results/$name"-{base,patched}* "$results/$name.tsv"
 for nth in $(seq "$REPEAT"); do
-	pids=()
+	pids=() rc=0
 	for tree in $TREES; do
 		measure "$tree" "$nth" &
 		pids+=($!)
@@ -197,8 +197,9 @@ for nth in $(seq "$REPEAT"); do
 		[ "$ICOUNT" = 1 ] || wait "${pids[-1]}" || die "no table: $tree failed (see above)"
 	done
 	for pid in "${pids[@]}"; do
-		wait "$pid" || die "no table: a migration failed (see above)"
+		wait "$pid" || rc=$?
 	done
+	[ "$rc" -eq 0 ] || die "no table: a migration failed (see above)"
 done
 table
 say "" "$(elapsed $((SECONDS - began)))"

@@ -102,7 +102,7 @@ joined() {
 				f = order[i]
 				b = of(value, "base", f)
 				p = of(value, "patched", f)
-				print f, unit[f], b, p, b > 0 && p != "-" ? sprintf("%.3f", p / b) : "-", of(status, "base", f) "/" of(status, "patched", f)
+				print f, unit[f], b, p, (b > 0 && p != "-" ? sprintf("%.3f", p / b) : "-"), of(status, "base", f) "/" of(status, "patched", f)
 			}
 		}' "$results/base.figures" "$results/patched.figures"
 }
@@ -113,7 +113,7 @@ functions() {
 	awk -v top="$TOP" 'BEGIN { OFS = "\t" }
 		{ sub(/\..*/, "", $3); tree = FILENAME ~ /base.functions$/ ? "base" : "patched"; n[tree, $3] += $1; if ($1 > most[$3]) most[$3] = $1 }
 		END { for (f in most) print most[f], f, n["base", f] + 0, n["patched", f] + 0 }' "$results/base.functions" "$results/patched.functions" |
-		sort -rn | awk -v top="$TOP" 'NR <= top + 2 { printf "%s\tinstructions\t%.0f\t%.0f\t%s\n", $2, $3, $4, $3 > 0 ? sprintf("%.3f", $4 / $3) : "-" }'
+		sort -rn | awk -v top="$TOP" 'NR <= top + 2 { printf "%s\tinstructions\t%.0f\t%.0f\t%s\n", $2, $3, $4, ($3 > 0 ? sprintf("%.3f", $4 / $3) : "-") }'
 }
 
 header() {
@@ -142,15 +142,16 @@ CONFIG='' MODE=nested "$root/scripts/build.sh" "$ARCH" base patched
 vmm_root
 pack
 rm -f "$results"/*
-pids=()
+pids=() rc=0
 for tree in $TREES; do
 	measure "$tree" &
 	pids+=($!)
 	[ "$ICOUNT" = 1 ] || wait "${pids[-1]}" || die "no table: $tree failed (see above)"
 done
 for pid in "${pids[@]}"; do
-	wait "$pid" || die "no table: a boot failed (see above)"
+	wait "$pid" || rc=$?
 done
+[ "$rc" -eq 0 ] || die "no table: a boot failed (see above)"
 keep "$ARCH" joined
 [ "$ICOUNT" = 0 ] || [ "$TREES" != "base patched" ] || keep "$ARCH-functions" functions
 failed=$(awk -F'\t' '!/^#/ && $1 != "figure" && $6 !~ /^(0|-)\/(0|-)$/ { print $1 " (" $6 ")" }' "$results/$ARCH.tsv")

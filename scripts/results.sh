@@ -2,8 +2,8 @@
 # results.sh [check]: makes the tables of the documents and the plots from Documentation/results/*.tsv; no figure in them is
 # written by hand. With "check" nothing is written: what is not as it should be is named, with status 1.
 #
-#	ACCEPT  1: first takes the latest results of make bench and make calls (build/results) as the ones to document and to
-#		compare with (make check PHASES=perf)
+#	ACCEPT  1: first takes the latest results of make bench, calls, migrate, nested and matrix (build/results) as the ones to
+#		document and to compare with (make check PHASES=perf)
 #
 # A table stands between "<!-- results <name>[: <scenario>...] -->" and "<!-- end of results -->"; <name> is a TSV, and only the
 # scenarios that are named are shown ("<word>*": all that begin so). Plots: <name>.svg, and <name>-sweep.svg of the density sweep.
@@ -16,18 +16,35 @@ trap 'rm -rf "$work"' EXIT
 mode=${1:-}
 [ -z "$mode" ] || [ "$mode" = check ] || die "usage: results.sh [check]"
 
+# measured: the results in build/results, each with the name that it has in the documents. Of migrations only those that counted
+# instructions on both kernels.
+measured() {
+	local tsv name
+	for tsv in "$build"/results/*.tsv "$build"/results/migrate/*.tsv "$build"/results/nested/*.tsv; do
+		name=${tsv##*/}
+		case $tsv in
+		*"*.tsv") continue ;;
+		*/migrate/*)
+			{ grep -qx '# metric insns' "$tsv" && ! grep -qP '\t-\t([^\t]+\t)?-$' "$tsv"; } || continue
+			name=migrate-$name
+			;;
+		*/nested/*) name=nested-$name ;;
+		esac
+		echo "$tsv $name"
+	done
+}
+
 # accept: not what was measured elsewhere (-here), as time or in part (calls-only); -perf is for make check to compare with
 accept() {
 	local tsv name now='' taken=''
-	for tsv in "$build"/results/*.tsv; do
-		name=${tsv##*/}
-		case ${name%.tsv} in *-here* | *-time* | *-only | "*") continue ;; esac
+	while read -r tsv name; do
+		case ${name%.tsv} in *-here* | *-time* | *-only) continue ;; esac
 		[ -n "$now" ] || now=$(patches_hash | cut -c 1-16)
 		[ "$(sed -n 's/^# patches //p' "$tsv")" = "$now" ] ||
-			die "build/results/$name was measured with other patches than the present ones: run make bench again, or remove it"
+			die "${tsv#"$root"/} was measured with other patches than the present ones: run make bench again, or remove it"
 		cp "$tsv" "$documents/$name"
 		taken+=" $name"
-	done
+	done < <(measured)
 	[ -n "$taken" ] || die "there are no results in build/results: run make bench first"
 	say ACCEPT "${taken# }"
 }
@@ -43,7 +60,7 @@ tables() {
 			case $name in *:*) only=${name#*:} name=${name%%:*} ;; esac
 			[ -f "$documents/$name.tsv" ] || die "${1#"$root"/}: there is no Documentation/results/$name.tsv for: $line"
 			printf '%s\n' "$line"
-			awk -v markdown=1 -v only="$only" -f "$root/scripts/show.awk" "$documents/$name.tsv" ||
+			awk -v markdown=1 -v only="$only" -f "$root/scripts/$([ "$name" = matrix ] && echo matrix || echo show).awk" "$documents/$name.tsv" ||
 				die "${1#"$root"/}: this table cannot be made: $line"
 			# The curves go with the table of the sweep, once there is one.
 			case $only in *'sweep-*'*) [ -z "$(sweeps "$name")" ] || printf '\n![%s](results/%s-sweep.svg)\n' "$name-sweep" "$name" ;; esac
@@ -121,7 +138,7 @@ plot() {
 
 stale=()
 [ "${ACCEPT:-0}" != 1 ] || accept
-for file in README.md Documentation/results.md; do
+for file in README.md Documentation/{results,migrate,nested,matrix}.md; do
 	tables "$root/$file" >"$work/document"
 	if ! cmp -s "$work/document" "$root/$file"; then
 		stale+=("$file")
@@ -131,7 +148,7 @@ done
 for tsv in "$documents"/*.tsv; do
 	name=${tsv##*/}
 	name=${name%.tsv}
-	case $name in *-calls | *-perf) continue ;; esac
+	case $name in *-calls | *-perf | migrate-* | nested-* | matrix) continue ;; esac
 	plot "$name" bars "$name.svg"
 	[ -z "$(sweeps "$name")" ] || plot "$name" sweep "$name-sweep.svg"
 done
