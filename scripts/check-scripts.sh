@@ -751,6 +751,7 @@ cat >"$toy/bin/qemu-system-aarch64" <<-'EOF'
 	printf 'fastwalk-end %s %s\n' "$nonce" "${ENDS:-0}"
 EOF
 for tool in readelf nm gcc; do
+	# shellcheck disable=SC2016 # for the stand-in
 	printf '#!/bin/sh\nfor arg; do case $before in -o) touch "$arg" ;; esac; before=$arg; done\n' >"$toy/bin/aarch64-linux-gnu-$tool"
 	chmod +x "$toy/bin/aarch64-linux-gnu-$tool"
 done
