@@ -157,7 +157,8 @@ run_system() {
 		why=
 	fi
 	[ -z "$why" ] || return 0
-	todo=$(pending "$1")
+	# The short ones first, as the time may be over.
+	todo=$(pending "$1" | sort -s -n -k1,1)
 	while [ -n "$todo" ] && ! over; do
 		batch <<<"$todo" >"$work/now"
 		run_batch "$1" <"$work/now"
