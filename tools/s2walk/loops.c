@@ -69,7 +69,7 @@ static int l_open(const struct s2w_config *cfg, u64 chunk)
 
 #define SHADOWS		2
 #define MAX_SHADOW	64	/* pages that one shadow stage-2 maps */
-#define MAX_HOT		18
+#define MAX_HOT		64
 #define MAX_MOMENTS	1000	/* in an operation */
 #define RING_BYTES	2048	/* 128 entries, of which 64 are reserved */
 #define RING_ENTRIES	(RING_BYTES / 16)
@@ -390,6 +390,13 @@ static void host_runs(void)
 
 	if (vm.inv.on)
 		return;
+	/* All of the slot, so that tables above the last level go, too */
+	if (rnd() % 4 == 0) {
+		at.page = 0;
+		nr = ms->npages;
+		range.start = ms->base_gfn;
+		range.end = range.start + nr;
+	}
 	stats.host_ops++;
 	KVM_MMU_LOCK(&kvm);
 	/* Another one may have come first */
@@ -738,9 +745,13 @@ static void make_slot(int s, u64 gfn)
 {
 	struct kvm_memory_slot *ms = &slots[s];
 	u64 size = rnd() % 8, nr, i;
+	/* Large enough, at times, for more runs of dirty pages than KVM collects */
+	bool large = rnd() % 16 == 0;
 
 	nr = size < 2 ? 1 + rnd() % 130 : size < 6 ? 1 + rnd() % 1600 :
 						     1 + rnd() % 5000;
+	if (large)
+		nr = 9000 + rnd() % 4000;
 	ms->npages = nr;
 	switch (rnd() % 4) {
 	case 0:
@@ -769,6 +780,8 @@ static void make_slot(int s, u64 gfn)
 		add_hot(s, rnd() % 2 ? page + 1 :
 			   ALIGN_DOWN(page, rnd() % 2 ? 64 : 512) - rnd() % 2);
 	}
+	for (i = 0; large && i < nr; i += 480)
+		add_hot(s, i);
 }
 
 #ifdef KVM_DIRTY_RING_PART_SIZE

@@ -25,7 +25,7 @@ printf '#line 1 "loops-host.h"\n#include "loops-host.h"\n'
 take tools/lib/bitmap.c __bitmap_clear
 take include/linux/kvm_host.h kvm_slot_dirty_track_enabled \
 	kvm_dirty_bitmap_bytes kvm_second_dirty_bitmap \
-	kvm_dirty_log_manual_protect_and_init_set
+	kvm_dirty_log_manual_protect_and_init_set '?kvm_bitmap_run'
 take arch/arm64/kvm/mmu.c '?__stage2_range_addr_end' '?stage2_range_addr_end' \
 	stage2_apply_range stage2_apply_range_resched \
 	kvm_mmu_split_nr_page_tables need_split_memcache_topup_or_resched \
@@ -49,7 +49,8 @@ take virt/kvm/dirty_ring.c kvm_dirty_ring_get_rsvd_entries \
 	'?kvm_dirty_ring_finish_reset' kvm_dirty_ring_push kvm_dirty_ring_free
 take virt/kvm/kvm_main.c kvm_flush_remote_tlbs kvm_flush_remote_tlbs_range \
 	kvm_flush_remote_tlbs_memslot \
-	'?kvm_dirty_run' '?KVM_DIRTY_RUN_MAX_GAP' '?kvm_dirty_run_flush' \
-	'?kvm_dirty_run_add' '?kvm_dirty_run_end' \
+	'?KVM_DIRTY_RUN_MAX_GAP' '?KVM_DIRTY_MAX_RUNS' '?kvm_dirty_runs' \
+	'?kvm_dirty_runs_init' '?kvm_dirty_runs_flush' '?kvm_dirty_runs_add' \
+	'?kvm_dirty_runs_end' \
 	kvm_get_dirty_log_protect kvm_clear_dirty_log_protect \
 	mark_page_dirty_in_slot kvm_vm_ioctl_reset_dirty_pages

@@ -1,2 +1,2 @@
 # Dirty logging is enabled for the pages of the next word
-s/run->bitmap + run->start,$/run->bitmap + run->start + (run->end - run->start > 1),/
+s/runs->first_page, runs->bitmap,$/runs->first_page + (runs->nr > 1) * BITS_PER_LONG, runs->bitmap,/

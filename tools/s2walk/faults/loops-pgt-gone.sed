@@ -1,2 +1,2 @@
 # Enabling dirty logging does not notice that the page table is gone
-s/^\t\tif (!mmu->pgt)$/\t\tif (!mmu)/
+s/^\t\t\tif (!mmu->pgt)$/\t\t\tif (!mmu)/

@@ -1,2 +1,2 @@
-# A run of dirty pages is dropped when the next one begins
-s/^\t\tif (run->start < run->end)$/\t\tif (run->start < run->end \&\& !i)/
+# Runs of dirty pages are dropped when there are too many
+s/^\t\tkvm_dirty_runs_flush(runs);/\t\truns->nr = 0;/

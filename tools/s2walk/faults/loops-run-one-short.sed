@@ -1,2 +1,2 @@
 # The last word of a run of dirty pages is left out
-s/^\trun->end = i + 1;/\trun->end = i + (run->start == i);/
+s/next\[-1\]\.end = i + 1;/next[-1].end = i;/

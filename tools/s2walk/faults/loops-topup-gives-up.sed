@@ -1,2 +1,2 @@
 # Pages stay writable if there is no memory for splitting their blocks
-s/^\t\t\tcache = &mmu->split_page_cache;/\t\t\tcache = \&mmu->split_page_cache;\n\t\telse if (split)\n\t\t\treturn;/
+s/^\t\t\t\tif (ret >= 0)$/\t\t\t\tif (ret < 0)\n\t\t\t\t\treturn;\n\t\t\t\telse/

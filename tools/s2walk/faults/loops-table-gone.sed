@@ -1,0 +1,2 @@
+# Enabling dirty logging goes on in a table that may have been freed while the lock was dropped
+s/pos\.end = 0;/pos.end += 0;/
