@@ -16,7 +16,7 @@ out=$build/st/$arch-$tree
 # <test>:<wrapper>:<what it wraps>
 counted="dirty_log_perf_test:count_ioctl:ioctl arm64/large_ipa_test:thread_clock:clock_gettime
 	arm64/nested_dirty_log:thread_clock:clock_gettime"
-own="dirty_sweep fault_count slot_count vm_churn"
+own="dirty_sweep fault_count slot_count slot_race vm_churn"
 # The bench runs the patched tree's tests on both kernels.
 [ "$tree" = patched ] || counted='' own=''
 guest=$root/tools/guest
