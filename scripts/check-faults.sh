@@ -1,9 +1,10 @@
 #!/bin/bash
 # check-faults.sh: a test that finds nothing proves nothing. Builds the patched x86 kernel with the faults in tools/faults,
-# boots it once and runs the test that each fault names: it must fail, with the message that the fault names.
+# boots it and runs the test that each fault names: it must fail, with the message that the fault names.
 #
 # A fault is a diff against build/linux with two lines before it: "Test: <command>" and "Says: <regular expression>". Each
-# is for another test, so that one kernel can have all of them.
+# is for another test, so that one kernel can have all of them; but for those with a line "Alone: <why>", each of which has a
+# kernel of its own, and may also stop the machine with what it says.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -14,18 +15,23 @@ arch x86
 
 header() { sed -n "s/^$1: //p" "$2" | head -n 1; }
 
-# The sources are links to the patched tree, but for the files that have a fault.
+linked=
+# make_tree FAULT...: the sources are links to the patched tree, but for the files that have a fault, in this kernel or in
+# another: these are always new, so that make compiles them again. What was compiled of the others stays.
 make_tree() {
 	local entry file
-	rm -rf "$faulty_tree"
-	mkdir -p "$faulty_tree"
-	for entry in "$patched_tree"/*; do
-		cp -as "$entry" "$faulty_tree/"
-	done
+	if [ -z "$linked" ]; then
+		mkdir -p "$faulty_tree"
+		find "$faulty_tree" -mindepth 1 -maxdepth 1 ! -name '.obj-*' -exec rm -rf {} +
+		for entry in "$patched_tree"/*; do
+			cp -as "$entry" "$faulty_tree/"
+		done
+		linked=1
+	fi
 	sed -n 's,^+++ b/,,p' "${faults[@]}" | sort -u | while read -r file; do
 		cp --remove-destination "$patched_tree/$file" "$faulty_tree/$file"
 	done
-	for file in "${faults[@]}"; do
+	for file in "$@"; do
 		patch -s -p1 -d "$faulty_tree" <"$file" ||
 			die "${file#"$root"/} does not fit build/linux any more: mend it, or remove it with what it proves"
 	done
@@ -39,34 +45,55 @@ for fault in "${faults[@]}"; do
 	fi
 done
 take_lock
-now=$(fingerprint faulty)
-if [ "$(cat "$faulty_tree/.fastwalk-faults" 2>/dev/null)" != "$now" ]; then
-	say FAULTS "${#faults[@]} in build/faulty"
-	make_tree
-	echo "$now" >"$faulty_tree/.fastwalk-faults"
-fi
-"$root/scripts/kernel.sh" x86 faulty
-cmd=
-for fault in "${faults[@]}"; do
-	cmd+="echo \"run ${fault##*/}\"; /st/$(header Test "$fault"); echo \"status \$?\";"
-done
-rm -f "$out"
-touch "$out"
-# Its status does not matter: a kernel with faults may do anything once the tests have said what they found.
-ARCH=x86 TREE=faulty MODE=svm CMD=$cmd OUT=$out SMP=2 MEM=2G TIMEOUT=300 CONFIG='' APPEND='' ICOUNT=0 \
-	"$root/scripts/run.sh" >/dev/null 2>"$out.err" || true
-for fault in "${faults[@]}"; do
-	name=${fault##*/}
+
+# try FAULT...: all of them in one kernel, and the test of each
+try() {
+	local fault now cmd=''
+	export FAULTS="${*##*/}"
+	now=$(fingerprint faulty)
+	if [ "$(cat "$faulty_tree/.fastwalk-faults" 2>/dev/null)" != "$now" ]; then
+		say FAULTS "$# in build/faulty"
+		make_tree "$@"
+		echo "$now" >"$faulty_tree/.fastwalk-faults"
+	fi
+	"$root/scripts/kernel.sh" x86 faulty
+	for fault in "$@"; do
+		cmd+="echo \"run ${fault##*/}\"; /st/$(header Test "$fault"); echo \"status \$?\";"
+	done
+	rm -f "$out"
+	touch "$out"
+	# Its status does not matter: a kernel with faults may do anything once the tests have said what they found.
+	ARCH=x86 TREE=faulty MODE=svm CMD=$cmd OUT=$out SMP=2 MEM=2G TIMEOUT=300 CONFIG='' APPEND='' ICOUNT=0 \
+		"$root/scripts/run.sh" >/dev/null 2>"$out.err" || true
+	for fault in "$@"; do judge "$fault"; done
+}
+
+# judge FAULT: what its test has made of it
+judge() {
+	local name=${1##*/} found status says
 	found=$(awk -v run="run $name" '/^run / { on = $0 == run } on' "$out")
 	status=$(sed -n 's/^status //p' <<<"$found")
-	says=$(header Says "$fault")
-	if [ -z "$status" ]; then
-		echo "not ok - ${name%.diff}: $(header Test "$fault") did not end (see $out and $out.err)"
+	says=$(header Says "$1")
+	if [ -z "$status" ] && grep -q '^Alone: ' "$1" && grep -qE "$says" "$out.err"; then
+		echo "ok - ${name%.diff}: $(header Test "$1") stops the machine: '$says'"
+	elif [ -z "$status" ]; then
+		echo "not ok - ${name%.diff}: $(header Test "$1") did not end (see $out and $out.err)"
 	elif [ "$status" -eq 0 ]; then
-		echo "not ok - ${name%.diff}: $(header Test "$fault") does not notice it (see $out)"
+		echo "not ok - ${name%.diff}: $(header Test "$1") does not notice it (see $out)"
 	elif ! grep -qE "$says" <<<"$found"; then
-		echo "not ok - ${name%.diff}: $(header Test "$fault") fails, but does not say '$says' (see $out)"
+		echo "not ok - ${name%.diff}: $(header Test "$1") fails, but does not say '$says' (see $out)"
 	else
-		echo "ok - ${name%.diff}: $(header Test "$fault") fails: $(grep -cE "$says" <<<"$found") x '$says'"
+		echo "ok - ${name%.diff}: $(header Test "$1") fails: $(grep -cE "$says" <<<"$found") x '$says'"
 	fi
+}
+
+together=()
+alone=()
+for fault in "${faults[@]}"; do
+	if grep -q '^Alone: ' "$fault"; then alone+=("$fault"); else together+=("$fault"); fi
+done
+[ ${#together[@]} -eq 0 ] || try "${together[@]}"
+for fault in "${alone[@]}"; do
+	out=$build/results/check/fault-$(basename "$fault" .diff).out
+	try "$fault"
 done
