@@ -6,6 +6,7 @@ ARCH	?= arm64
 TREE	?= patched
 export ARCH TREE V KDIR FORCE
 export CMD MODE ICOUNT SMP MEM TIMEOUT APPEND CONFIG OUT CPU
+export VERSION TOPIC SENT SIGNOFF
 export BENCH METRIC VENDOR ONLY HERE COUNTS REPEAT ACCEPT
 
 MAKEFLAGS += --no-print-directory
@@ -21,6 +22,7 @@ help:
 	@echo '  make tree                   build/linux-base and build/linux, one commit a patch'
 	@echo '  make refresh                write the commits of build/linux back to patches/'
 	@echo '  make rebase KDIR=...        carry the series to another base; again after a conflict, to go on'
+	@echo '  make series                 the mails of each topic, checked: cover letters, To and Cc, range-diff  [TOPIC=] [VERSION=N] [SIGNOFF=1] [SENT=1: tag it]'
 	@echo '  make kernel selftests       [ARCH=] [TREE=] [CONFIG="fragment..."]'
 	@echo '  make check PHASES=config CONFIG="fragment..."  the in-tree tests on such kernels: debug, 16k, 64k  [ARCH=] [TREES=patched] [SLOW=3]'
 	@echo '  make bench-walk             the walker alone, in user space: native times'
@@ -47,6 +49,9 @@ rebase:
 
 refresh:
 	$(S)/refresh.sh
+
+series: tree
+	$(S)/series.sh
 
 kernel: tree
 	$(S)/kernel.sh $(ARCH) $(TREE) $(CONFIG)
@@ -78,5 +83,5 @@ bench-walk fuzz: tree
 clean:
 	$(S)/clean.sh
 
-.PHONY: help packages tree rebase refresh kernel selftests initramfs run bench calls migrate nested matrix results bench-list bench-walk fuzz check clean
+.PHONY: help packages tree rebase refresh series kernel selftests initramfs run bench calls migrate nested matrix results bench-list bench-walk fuzz check clean
 .NOTPARALLEL:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2154 # lib.sh comes first
 # Sourced by packages.sh and fetch.sh: apt with sources of our own under build/apt, made from the mirrors that the
 # machine already uses. The system's apt configuration is read, never written.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
 # bases.sh KDIR...: carries the series to each of these kernels with rebase.sh, in a copy of the project that has only the
 # folders which the patches touch, and writes to Documentation/bases.md which patches apply as they are. One that needs a hand
 # is left out there, so that the rest is tried too. Nothing is built, and patches/ stays as it is.

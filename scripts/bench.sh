@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
 # bench.sh: runs the scenarios of bench.scenarios on the base and on the patched kernel and sets them side by side.
 #
 #	ARCH    arm64 or x86			BENCH   quick, full, or perf: what make check compares

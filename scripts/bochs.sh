@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
 # bochs.sh MODEL KERNEL INITRD APPEND: boots KERNEL under Bochs, which has what QEMU's TCG lacks: Intel VMX with EPT and,
 # depending on the CPU model, page-modification logging. Prints the serial console; ends when the machine does.
 #

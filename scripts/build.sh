@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
 # build.sh ARCH [TREE...]: all that a boot of ARCH needs, from nothing: packages, sources, trees, the kernels of each TREE
 # (with the fragments CONFIG), the selftests of both trees, the initramfs. What is up to date is passed over. VENDOR and
 # MODE say whether Bochs is needed.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
 # calls.sh: how often the base and the patched kernel call a function, and for how long they keep others from a lock, in the
 # scenarios of calls.scenarios: one CPU, icount, and the plugin tools/qemu/calls.c. The kernel knows nothing of it.
 #

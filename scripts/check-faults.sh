@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
 # check-faults.sh: a test that finds nothing proves nothing. Builds the patched x86 kernel with the faults in tools/faults,
 # boots it and runs the test that each fault names: it must fail, with the message that the fault names.
 #

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
 # check-migrate.sh [ARCH...]: a short live migration of a small guest by QEMU on the patched kernel of each ARCH (all): there,
 # half-way, and back. Huge pages, as that splits them, too. A lost page fails it.
 # shellcheck source=scripts/lib.sh

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
 # check-patches.sh: each patch by itself. checkpatch --strict; and, patch by patch in a worktree for each architecture, that
 # KVM builds with W=1, and the files that the patch touches pass sparse, without a warning that base has not. The same for each
 # topic on the base with no more than it says that it needs. "check-patches.sh topics" builds only those.
@@ -140,10 +141,10 @@ base_warnings() {
 }
 
 builds() {
-	local commit topic name key new here before files number=0 again=0 log=$results/build-$arch.out commits=()
+	local commit name key new here before files number=0 again=0 log=$results/build-$arch.out commits=()
 	before=$(sources base)
 	# Nothing to build where nothing can have changed.
-	while read -r commit topic; do
+	while read -r commit _; do
 		[ "$(sources "$commit")" = "$before" ] || commits+=("$commit")
 	done <"$results/topics"
 	for commit in $(git -C "$patched_tree" rev-list --reverse base..HEAD); do

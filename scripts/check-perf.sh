@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
 # check-perf.sh [ARCH...]: measures the scenarios that bench.scenarios marks "perf" and compares them with the committed results of
 # the same command, Documentation/results/<arch>-perf.tsv.
 # shellcheck source=scripts/lib.sh

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
 # check-scripts.sh: tests of our own scripts, in a small copy of the project with a toy kernel tree and a stand-in QEMU.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -13,6 +14,9 @@ cp -r "$root/scripts" "$root/arch" "$root/tools" "$root/README.md" "$root/Docume
 mkdir -p "$toy/linux/virt/kvm" "$toy/linux/scripts" "$toy/linux/arch/arm64/kvm" "$toy/linux/arch/x86/kvm" "$toy/bin" "$toy/patches"
 printf 'VERSION = 7\nPATCHLEVEL = 3\nSUBLEVEL = 4\nEXTRAVERSION =\n' >"$toy/linux/Makefile"
 seq 1 40 >"$toy/linux/virt/kvm/kvm_main.c"
+cat >"$toy/linux/scripts/get_maintainer.pl" <<'EOF'
+print "Keeper \"K\" One <one\@example.org> (maintainer:KVM (FOR TOYS))\nReader <two\@example.org> (reviewer:KVM)\nkvm\@example.org (open list:KVM)\n";
+EOF
 touch "$toy/linux/scripts/"{checkpatch.pl,const_structs.checkpatch,spelling.txt} "$toy/linux/arch/"{arm64,x86}/kvm/mmu.c
 (
 	cd "$toy/linux"
@@ -21,7 +25,7 @@ touch "$toy/linux/scripts/"{checkpatch.pl,const_structs.checkpatch,spelling.txt}
 	git commit -q -m toy
 	for n in 1 2 3; do
 		sed -i "s/^${n}0\$/${n}0 walked/" virt/kvm/kvm_main.c
-		git commit -qa -m "KVM: change number $n"
+		git commit -qa -m "KVM: change number $n" -m "Walk it."
 	done
 	for n in 1 2 3; do
 		topic=0$(((n + 1) / 2))-topic
@@ -116,6 +120,57 @@ needs 01-topic -
 sed -i 's/^-30$/-20 walked\n-30/; s/^@@ -27,7 +27,7 @@/@@ -20,11 +20,10 @@/' "$toy/patches/02-topic/0001-KVM-change-number-3.patch"
 expect "topics: one that does not apply" 0 '^not ok - 02-topic does not apply to the base with nothing else: ' "$s/topics.sh" check
 rm -rf "$toy/patches"
+cp -r "$toy/patches.orig" "$toy/patches"
+
+# What goes to the lists.
+cover() { printf '%s\n' "KVM: Walk toys" "" "${2:-It walks.}" >"$toy/patches/$1/cover-letter"; }
+toy_git() { git -C "$toy" "$@"; }
+toy_git init -q
+printf '/build/\n/linux/\n/bin/\n' >"$toy/.gitignore"
+toy_git add -A
+toy_git commit -q -m toy
+expect "series: a cover letter without a subsystem" 1 '^series.sh: error: 2 things that a list would send back' "$s/series.sh"
+expect "series: which is named" 0 'build/series/v1/01-topic/0000-cover-letter.patch: the subject does not begin with' head -n 1 "$toy/out.before"
+cover 01-topic
+cover 02-topic
+echo 01-topic >"$toy/patches/02-topic/needs"
+expect "series: two topics" 0 'SERIES +build/series/v1/02-topic: 1 patches' "$s/series.sh"
+expect "series: the subject" 0 '^Subject: .PATCH 0/2. KVM: Walk toys$' grep '^Subject:' "$toy/build/series/v1/01-topic/0000-cover-letter.patch"
+expect "series: maintainers" 0 '^To: Keeper "K" One <one@example.org>$' grep '^To:' "$toy/build/series/v1/01-topic/0000-cover-letter.patch"
+expect "series: reviewers and lists" 0 '^.kvm@example.org$' grep -A 1 '^Cc: Reader <two@example.org>,$' "$toy/build/series/v1/01-topic/0000-cover-letter.patch"
+expect "series: the base" 0 "^base-commit: $(git -C "$toy/linux" rev-parse HEAD)\$" grep base-commit "$toy/build/series/v1/01-topic/0000-cover-letter.patch"
+expect "series: what has to be applied before" 0 '^2$' grep -c '^prerequisite-patch-id: [0-9a-f]\{40\}$' "$toy/build/series/v1/02-topic/0000-cover-letter.patch"
+expect "series: the same by name" 0 '^ - the series "KVM: Walk toys"$' grep -A 1 'Applies on top of' "$toy/build/series/v1/02-topic/0000-cover-letter.patch"
+am() {
+	rm -rf "$toy/am"
+	git clone -q "$toy/linux" "$toy/am"
+	git -C "$toy/am" am -q "$toy/build/series/v1/01-topic/01-topic.mbox" "$toy/build/series/v1/02-topic/02-topic.mbox"
+	git -C "$toy/am" diff --stat HEAD~3 HEAD
+	rm -rf "$toy/am"
+}
+expect "series: git am takes the mbox" 0 '1 file changed, 3 insertions' am
+expect "series: no tag while something is not committed" 1 'has changes that are not committed' env SENT=1 "$s/series.sh"
+toy_git commit -qam cover
+expect "series: sent" 0 'TAG +series-v1' env SENT=1 "$s/series.sh"
+sed -i 's/^+20 walked/+20 walked fast/' "$toy/patches/01-topic/0002-KVM-change-number-2.patch"
+echo ' * faster' >"$toy/patches/01-topic/changes"
+expect "series: the next version" 0 'SERIES +build/series/v2/02-topic' "$s/series.sh"
+expect "series: its number" 0 '^Subject: .PATCH v2 2/2. KVM: change number 2$' grep '^Subject:' "$toy/build/series/v2/01-topic/v2-0002-KVM-change-number-2.patch"
+expect "series: what has changed" 0 '^ . faster$' grep -A 1 '^Changes since v1:' "$toy/build/series/v2/01-topic/v2-0000-cover-letter.patch"
+expect "series: to the line" 0 'walked fast$' grep '^ *[+]*+20 walked' "$toy/build/series/v2/01-topic/v2-0000-cover-letter.patch"
+expect "series: in the patch that has" 0 ' ! .* KVM: change number 2$' grep '^2:' "$toy/build/series/v2/01-topic/v2-0000-cover-letter.patch"
+expect "series: and not in others" 0 ' = .* KVM: change number 3$' grep '^1:' "$toy/build/series/v2/02-topic/v2-0000-cover-letter.patch"
+sed -i 's/^Walk it\.$/Reviewed-by: Nobody <no@example.org>/' "$toy/patches/01-topic/0001-KVM-change-number-1.patch"
+expect "series: a trailer of someone" 0 'has a trailer that is not ours to give: Reviewed-by: Nobody' sh -c "'$s/series.sh' | grep trailer"
+expect "series: no text" 0 '0001-KVM-change-number-1.patch: has nothing but a subject' sh -c "'$s/series.sh' | grep nothing"
+sed -i "s/^Reviewed-by: .*/Walk it $(printf '%080d' 0)/" "$toy/patches/01-topic/0001-KVM-change-number-1.patch"
+expect "series: a line that is too long" 0 'line 1 of the text is longer than 75 columns' sh -c "'$s/series.sh' | grep columns"
+sed -i 's/^Walk it .*/See fastwalk./' "$toy/patches/01-topic/0001-KVM-change-number-1.patch"
+expect "series: this project" 0 'names what a list knows nothing of: fastwalk' sh -c "'$s/series.sh' | grep names"
+sed -i 's/^See .*/Walk it./' "$toy/patches/01-topic/0001-KVM-change-number-1.patch"
+expect "series: signed off" 0 '^Signed-off-by: toy <toy@localhost>$' sh -c "SIGNOFF=1 TOPIC=02-topic '$s/series.sh' >/dev/null && grep Signed '$toy'/build/series/v2/02-topic/v2-0001-*"
+expect "series: no such topic" 1 "there is no topic 'nonesuch'" env TOPIC=nonesuch "$s/series.sh"
+rm -rf "$toy/.git" "$toy/.gitignore" "$toy/patches" "$toy/build"
 cp -r "$toy/patches.orig" "$toy/patches"
 
 # A user's own configuration of git, of the kind that once changed what these write.

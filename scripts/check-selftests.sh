@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
 # check-selftests.sh ARCH|list [FRAGMENT...]: runs check.tests of one architecture on both kernels, side by side, and judges the
 # difference. One "ok", "not ok" or "ok ... # SKIP" line a test.
 #

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
 # check.sh: everything that must hold before a change lands. Results: build/results/check.ktap, and a last line
 # "N passed, N failed, N skipped". PHASES="scripts patches ..." runs some of it. One phase runs only if asked for:
 # PHASES=config runs the selftests of ARCH on kernels with the fragments CONFIG; see check-selftests.sh for TREES and SLOW.
@@ -55,7 +56,8 @@ lint() {
 	ok "checkpatch on our C" scripts/lint.sh c
 	ok "no file names a mirror or a path of this machine" "$me" --run no_machine_names
 	ok "the tables and plots are made from the committed results" scripts/results.sh check
-	ok "MAINTAINERS.snippet covers what the patches touch" "$me" --run maintainers
+	ok "MAINTAINERS.snippet lists the files that the patches add" "$me" --run maintainers
+	ok "every file says its licence" "$me" --run spdx
 	ok "check.tests is well-formed" scripts/check-selftests.sh list
 }
 
@@ -87,16 +89,19 @@ no_machine_names() {
 	[ -z "$hits" ]
 }
 
-# maintainers: every file that a patch touches matches an F: line of the snippet.
+# maintainers: the F: lines of the snippet are the files that the patches add, no more and no less: what else they touch has maintainers.
 maintainers() {
-	local covered uncovered
-	# A path that ends in a slash covers all below it; a star stands for anything but a slash.
-	covered=$(sed -n 's/^F:[[:space:]]*//p' MAINTAINERS.snippet | sed 's/\./\\./g; s/\*/[^\/]*/g; s/[^/]$/&$/; s/^/^/')
-	uncovered=$(cat patches/*/*.patch | sed -n 's|^+++ b/||p' | sort -u | grep -vE -e "$covered" || [ $? -eq 1 ])
-	[ -z "$uncovered" ] || {
-		printf 'no F: line for %s\n' "$uncovered"
-		return 1
-	}
+	diff <(sed -n 's/^F:[[:space:]]*//p' MAINTAINERS.snippet | sort) \
+		<(cat patches/*/*.patch | awk '/^--- \/dev\/null$/ { getline; sub(/^\+\+\+ b\//, ""); print }' | sort -u)
+}
+
+# spdx: what holds no comments, or is read by others than us, need not say its licence: LICENSE is for it as well.
+spdx() {
+	local without
+	without=$(git grep -L SPDX-License-Identifier -- . ':!patches' ':!Documentation' ':!*.md' ':!LICENSE' ':!MAINTAINERS.snippet' ':!*.diff' \
+		':!tools/s2walk/corpus' ':!tools/s2walk/scripts')
+	printf 'no SPDX line in %s\n' "$without"
+	[ -z "$without" ]
 }
 
 tree() {

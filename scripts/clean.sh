@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
 # clean.sh: removes build/, but for what was downloaded.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"

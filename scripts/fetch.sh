@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
 # fetch.sh: brings the base kernel's sources to build/fetch/linux.tar.xz (nothing to do with KDIR).
 # fetch.sh PACKAGE VERSION: brings another kernel's, unpacked to build/kernels/PACKAGE-VERSION, to use as KDIR.
 # shellcheck source=scripts/lib.sh

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
 # initramfs.sh ARCH: packs busybox, /init and the guest tools, the patched tree's selftests (/st) and those of the base
 # tree that `make check` runs (/st-base) into build/initramfs/<arch>.cpio, the same for both kernels.
 # shellcheck source=scripts/lib.sh

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
 # kernel.sh ARCH TREE [FRAGMENT...]: builds a kernel in <tree>/.obj-<arch>[-<fragment>...].
 #
 # The config is allnoconfig plus arch/<arch>/configs/test.config plus each FRAGMENT of that directory. Base and patched

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034 # the scripts use them
 # Sourced by every script: places, messages, the lock, logged commands.
 #

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
 # lint.sh shell [OPTION...]|c: shellcheck for every script, wherever it is; checkpatch for our C, without what only makes sense in a kernel.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
 # migrate.sh: live migrations by a real VMM: boots the kernel, starts QEMU with KVM in it, and migrates a guest that checks its own
 # memory there, half-way and back (tools/migrate/drive). Base and patched side by side; the guest's kernel is base for both.
 #

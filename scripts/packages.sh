@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
 # packages.sh PURPOSE...: installs what packages.list names for each PURPOSE and the machine does not have yet.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"

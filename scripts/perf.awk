@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0
 # perf.awk: a filter from two TSVs of results, the committed one and one measured now, to "ok" and "not ok" lines.
 #
 #	awk -v name=NAME -f perf.awk COMMITTED MEASURED

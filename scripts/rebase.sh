@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
 # rebase.sh: carries the series to the base in KDIR, as commits of build/linux, and writes it back to patches/. Each patch
 # keeps its topic. Stops at a patch that does not fit, in a rebase of git's that one can work in; run again, it goes on.
 # Until it has ended patches/ is as it was, and `make tree FORCE=1` throws all of it away.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
 # refresh.sh: writes the commits of build/linux back to patches/<topic>/NNNN-*.patch, byte for byte the same for the
 # same commits. A commit without a topic note (see tree.sh) belongs to its parent's topic.
 # shellcheck source=scripts/lib.sh

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
 # results.sh [check]: makes the tables of the documents and the plots from Documentation/results/*.tsv; no figure in them is
 # written by hand. With "check" nothing is written: what is not as it should be is named, with status 1.
 #

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
 # run.sh: boots one kernel under QEMU or Bochs, runs CMD in it, ends with CMD's status. All of it is set by variables:
 #
 #	ARCH    arm64 or x86			TREE    base or patched

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
 # selftests.sh ARCH TREE: builds the tree's kvm selftests, static, into build/st/<arch>-<tree>; beside those that the
 # bench measures, a copy (<test>.count) linked with a wrapper from tools/guest; and the bench's own tools, which use
 # the selftests' library.

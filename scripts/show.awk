@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0
 # show.awk: a filter from a TSV of results, of make bench or make calls, to a table for people.
 #
 #	markdown	1: a Markdown table, else aligned text

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
 # sparse.sh: prints the path of a sparse that can read the base kernel: the system's, or else Debian unstable's,
 # unpacked under build/ together with the C library that it needs. Fails if there is neither.
 # shellcheck source=scripts/lib.sh

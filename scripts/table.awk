@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0
 # table.awk: a filter from counts to results. Input: scenarios, separated by tabs: name, mode, "phase nth" or "phase min" (the least of one run of the
 # command), command, published ratio, noise. Output: a TSV with what was measured with what in its first lines.
 #

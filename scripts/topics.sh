@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
 # topics.sh check|commits|closure TOPIC: what each topic of patches/ needs, and whether that is so.
 #
 # patches/TOPIC/needs has one line: the topics that TOPIC builds on, "TOPIC/NAME" for the one patch of TOPIC whose file is called
@@ -10,10 +11,12 @@
 . "$(dirname "$0")/lib.sh"
 
 index=$build/topics.index
+# Or that of another version, for series.sh
+from=${FASTWALK_PATCHES:-$root/patches}
 
 # needs TOPIC: its words, one a line
 needs() {
-	local file=$root/patches/$1/needs
+	local file=$from/$1/needs
 	[ -f "$file" ] || die "patches/$1 does not say what it builds on: write the topics into patches/$1/needs, or \"-\""
 	[ "$(wc -l <"$file")" -eq 1 ] || die "patches/$1/needs has more than one line, or less"
 	tr -s ' ' '\n' <"$file" | { grep -v '^-\?$' || true; }
@@ -23,9 +26,9 @@ needs() {
 files() {
 	local topic=${1%%/*} found
 	if [ "$topic" = "$1" ]; then
-		found=("$root/patches/$topic"/*.patch)
+		found=("$from/$topic"/*.patch)
 	else
-		found=("$root/patches/$topic"/[0-9]*-"${1#*/}"*.patch)
+		found=("$from/$topic"/[0-9]*-"${1#*/}"*.patch)
 		[ "${#found[@]}" -eq 1 ] || die "more than one patch is called $1"
 	fi
 	[ -f "${found[0]}" ] || die "there is no patch $1"
@@ -45,7 +48,7 @@ before() {
 closure() { before "$1" | sort -u; }
 
 # paths: the files of the base that any patch touches
-paths() { cat "$root"/patches/*/*.patch | sed -n 's|^--- a/||p' | sort -u; }
+paths() { cat "$from"/*/*.patch | sed -n 's|^--- a/||p' | sort -u; }
 
 # apply FILE...: to the index
 apply() { GIT_INDEX_FILE=$index git_linux apply --cached "$@"; }
@@ -56,7 +59,7 @@ begin() {
 	GIT_INDEX_FILE=$index git_linux update-index --index-info <"$index.paths"
 }
 
-topics() { (cd "$root/patches" && printf '%s\n' */) | sed 's|/$||'; }
+topics() { (cd "$from" && printf '%s\n' */) | sed 's|/$||'; }
 
 check() {
 	local topic list patches

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
 # tree.sh: makes build/linux-base (the base, untouched) and build/linux (the base as a git commit, then one commit a patch).
 #
 # Each patch's topic is kept as a git note on its commit, which git carries through amend and rebase; refresh.sh files
