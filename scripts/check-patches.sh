@@ -145,7 +145,8 @@ builds() {
 	before=$(sources base)
 	# Nothing to build where nothing can have changed.
 	while read -r commit _; do
-		[ "$(sources "$commit")" = "$before" ] || commits+=("$commit")
+		here=$(sources "$commit")
+		[ "$here" = "$before" ] || commits+=("$commit")
 	done <"$results/topics"
 	for commit in $(git -C "$patched_tree" rev-list --reverse base..HEAD); do
 		[ "$what" = all ] || break
