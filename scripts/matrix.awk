@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0
 # matrix.awk: a filter from the TSV of make matrix to a table of its systems, and one of the cells that are not the same on both.
 #
 #	markdown	1: Markdown, else aligned text

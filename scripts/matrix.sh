@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
 # matrix.sh: runs the cells of matrix.cells on the base and on the patched kernel, and judges the difference as check-selftests.sh
 # does, which runs them. What each cell came to is kept in build/results/matrix as soon as its boot has ended: the next run goes on.
 #

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
 # nested.sh: a real guest hypervisor: boots the arm64 host with KVM in mode nested, starts QEMU in it, and in that Linux, with KVM of
 # its own at virtual EL2, which runs tests: their guests are nested guests of the host. Base and patched side by side; the kernel of
 # the guest hypervisor and the tests are the same for both.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034,SC2154 # the scripts use and set them
 # vmm.sh: sourced by those that run a real VMM in the emulated host (migrate.sh, nested.sh): QEMU of a newer Debian for the guest's
 # architecture, with what it needs, in an archive that is booted in place of the initramfs.
