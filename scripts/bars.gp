@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: GPL-2.0
 # bars.gp: one bar a scenario, from base to how many times less the patched kernel takes. Variables: in, out, heading, rows, top
 # in: name, base / patched, label
 set terminal svg size 860, 90 + 20 * rows font "sans-serif,13" background "white"

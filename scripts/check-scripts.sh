@@ -67,6 +67,7 @@ expect "tree: applies all patches" 0 'APPLY +3 patches' "$s/tree.sh"
 expect "tree: KDIR is left alone" 0 '' git -C "$toy/linux" diff --exit-code
 expect "refresh: writes three patches" 0 'REFRESH +3 patches' "$s/refresh.sh"
 expect "refresh: byte for byte the same" 0 'same patches' same
+expect "refresh: keeps what is beside the patches" 0 'REFRESH' sh -c "touch '$toy/patches/01-topic/changes' && '$s/refresh.sh' && rm '$toy/patches/01-topic/changes'"
 expect "tree: nothing to do the second time" 0 '' "$s/tree.sh"
 edit() { (cd "$toy/build/linux" && sed -i 's/^35$/35 more/' virt/kvm/kvm_main.c && git commit -qa -m 'KVM: one more'); }
 expect "tree: a new commit" 0 '' edit

@@ -29,7 +29,7 @@ for commit in $(git_linux rev-list --reverse base..HEAD); do
 done
 for dir in "$root"/patches/*/; do
 	dir=${dir%/}
-	for file in cover-letter needs; do
+	for file in cover-letter needs changes; do
 		[ ! -f "$dir/$file" ] || {
 			mkdir -p "$new/${dir##*/}"
 			cp "$dir/$file" "$new/${dir##*/}/"

@@ -1,4 +1,3 @@
-# SPDX-License-Identifier: GPL-2.0
 # sweep.gp: a panel for each group of the density sweep, base and patched. Variables: in, out, heading, groups (names), columns
 # in: a block for each group: where on the x axis, base, patched
 n = words(groups)
