@@ -1,20 +1,23 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# check-faults.sh: a test that finds nothing proves nothing. Builds the patched x86 kernel with the faults in tools/faults,
-# boots it and runs the test that each fault names: it must fail, with the message that the fault names.
+# check-faults.sh: a test that finds nothing proves nothing. Builds the patched kernels with the faults in tools/faults,
+# boots them and runs the test that each fault names: it must fail, with the message that the fault names.
 #
-# A fault is a diff against build/linux with two lines before it: "Test: <command>" and "Says: <regular expression>". Each
-# is for another test, so that one kernel can have all of them; but for those with a line "Alone: <why>", each of which has a
-# kernel of its own, and may also stop the machine with what it says.
+# A fault is a diff against build/linux with lines before it: "Test: <command>", "Says: <regular expression>", and "Arch: arm64"
+# if it isn't one for x86. Each is for another test, so that one kernel can have all of an architecture's; but for those with a
+# line "Alone: <why>", each of which has a kernel of its own, and may also stop the machine with what it says.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 faults=("$root"/tools/faults/*.diff)
-out=$build/results/check/faults.out
 mkdir -p "$build/results/check"
-arch x86
 
 header() { sed -n "s/^$1: //p" "$2" | head -n 1; }
+arch_of() {
+	local arch
+	arch=$(header Arch "$1")
+	echo "${arch:-x86}"
+}
 
 linked=
 # make_tree FAULT...: the sources are links to the patched tree, but for the files that have a fault, in this kernel or in
@@ -47,24 +50,26 @@ for fault in "${faults[@]}"; do
 done
 take_lock
 
-# try FAULT...: all of them in one kernel, and the test of each
+# try ARCH OUT FAULT...: all of them in one kernel, and the test of each
 try() {
-	local fault now cmd=''
+	local ARCH=$1 VENDOR='' out=$2 fault now cmd=''
+	shift 2
+	arch "$ARCH"
 	export FAULTS="${*##*/}"
 	now=$(fingerprint faulty)
 	if [ "$(cat "$faulty_tree/.fastwalk-faults" 2>/dev/null)" != "$now" ]; then
-		say FAULTS "$# in build/faulty"
+		say FAULTS "$ARCH: $# in build/faulty"
 		make_tree "$@"
 		echo "$now" >"$faulty_tree/.fastwalk-faults"
 	fi
-	"$root/scripts/kernel.sh" x86 faulty
+	"$root/scripts/kernel.sh" "$ARCH" faulty
 	for fault in "$@"; do
 		cmd+="echo \"run ${fault##*/}\"; /st/$(header Test "$fault"); echo \"status \$?\";"
 	done
 	rm -f "$out"
 	touch "$out"
 	# Its status does not matter: a kernel with faults may do anything once the tests have said what they found.
-	ARCH=x86 TREE=faulty MODE=svm CMD=$cmd OUT=$out SMP=2 MEM=2G TIMEOUT=300 CONFIG='' APPEND='' ICOUNT=0 \
+	ARCH=$ARCH VENDOR='' TREE=faulty MODE=${modes%% *} CMD=$cmd OUT=$out SMP=2 MEM=2G TIMEOUT=300 CONFIG='' APPEND='' ICOUNT=0 \
 		"$root/scripts/run.sh" >/dev/null 2>"$out.err" || true
 	for fault in "$@"; do judge "$fault"; done
 }
@@ -88,13 +93,15 @@ judge() {
 	fi
 }
 
-together=()
-alone=()
-for fault in "${faults[@]}"; do
-	if grep -q '^Alone: ' "$fault"; then alone+=("$fault"); else together+=("$fault"); fi
-done
-[ ${#together[@]} -eq 0 ] || try "${together[@]}"
-for fault in "${alone[@]}"; do
-	out=$build/results/check/fault-$(basename "$fault" .diff).out
-	try "$fault"
+for arch in $archs; do
+	together=()
+	alone=()
+	for fault in "${faults[@]}"; do
+		[ "$(arch_of "$fault")" = "$arch" ] || continue
+		if grep -q '^Alone: ' "$fault"; then alone+=("$fault"); else together+=("$fault"); fi
+	done
+	[ ${#together[@]} -eq 0 ] || try "$arch" "$build/results/check/faults-$arch.out" "${together[@]}"
+	for fault in "${alone[@]}"; do
+		try "$arch" "$build/results/check/fault-$(basename "$fault" .diff).out" "$fault"
+	done
 done
