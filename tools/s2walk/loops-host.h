@@ -253,6 +253,7 @@ static void kvm_nested_s2_unmap(struct kvm *kvm, bool may_block);
 #define CONFIG_HAVE_KVM_DIRTY_RING	1
 #define kvm_arch_nr_memslot_as_ids(kvm)	1
 #define kvm_memslots(kvm)		((struct kvm_memslots *)(kvm)->slots)
+#define __uninitialized
 #define __kvm_memslots(kvm, as_id)	kvm_memslots(kvm)
 #define kvm_arch_sync_dirty_log(kvm, slot)	l_moment()
 #define kvm_cpu_dirty_log_size(kvm)	0

@@ -69,7 +69,8 @@ static int l_open(const struct s2w_config *cfg, u64 chunk)
 
 #define SHADOWS		2
 #define MAX_SHADOW	64	/* pages that one shadow stage-2 maps */
-#define MAX_HOT		64
+#define MAX_HOT		18
+#define LARGE		10000	/* pages: more runs of dirty words than KVM collects */
 #define MAX_MOMENTS	1000	/* in an operation */
 #define RING_BYTES	2048	/* 128 entries, of which 64 are reserved */
 #define RING_ENTRIES	(RING_BYTES / 16)
@@ -360,6 +361,22 @@ static void vcpu_runs(bool may_fault)
 		fault(cpu, at, false);
 	else if (!hw_write(at) && may_fault)
 		fault(cpu, at, true);
+}
+
+/* A vCPU writes to pages of a large slot that are runs of dirty words of their own */
+static void vcpu_sweeps(void)
+{
+	struct pending *p = &vm.vcpu[0].pending;
+	struct place at = { .page = rnd() % 600 };
+
+	if (vm.ring || slots[0].npages < LARGE)
+		return;
+	for (; at.page < slots[0].npages && !vm.dead; at.page += 576) {
+		mark(&vcpus[0], p);
+		if (!hw_write(at))
+			fault(0, at, true);
+	}
+	mark(&vcpus[0], p);
 }
 
 /* KVM itself writes, say for the interrupt controller: only a bitmap has that */
@@ -745,13 +762,11 @@ static void make_slot(int s, u64 gfn)
 {
 	struct kvm_memory_slot *ms = &slots[s];
 	u64 size = rnd() % 8, nr, i;
-	/* Large enough, at times, for more runs of dirty pages than KVM collects */
-	bool large = rnd() % 16 == 0;
 
 	nr = size < 2 ? 1 + rnd() % 130 : size < 6 ? 1 + rnd() % 1600 :
 						     1 + rnd() % 5000;
-	if (large)
-		nr = 9000 + rnd() % 4000;
+	if (!s && rnd() % 8 == 0)
+		nr = LARGE + rnd() % 4000;
 	ms->npages = nr;
 	switch (rnd() % 4) {
 	case 0:
@@ -780,8 +795,6 @@ static void make_slot(int s, u64 gfn)
 		add_hot(s, rnd() % 2 ? page + 1 :
 			   ALIGN_DOWN(page, rnd() % 2 ? 64 : 512) - rnd() % 2);
 	}
-	for (i = 0; large && i < nr; i += 480)
-		add_hot(s, i);
 }
 
 #ifdef KVM_DIRTY_RING_PART_SIZE
@@ -938,6 +951,8 @@ static const char *l_run(uint64_t seed, unsigned int flags)
 		vm.dying = ops == 1 && rnd() % 4 == 0;
 		for (i = rnd() % 24; i; i--)
 			others_run();
+		if (rnd() % 2)
+			vcpu_sweeps();
 		if (vm.dead)
 			break;
 		if (what < 2)
