@@ -769,6 +769,13 @@ void m_pte_race(u64 *ptep)
 
 void (*m_moment)(void);
 
+void __m_pte_load(const u64 *ptep)
+{
+	m_op.loads++;
+	if (in_arena(ptep) && !m_is_table(ptep))
+		m_fail("load from a freed table");
+}
+
 void __m_pte_store(const u64 *ptep, u64 new)
 {
 	u64 old, keep = PERMS | IGNORED;

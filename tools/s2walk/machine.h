@@ -145,7 +145,8 @@ static inline void m_barrier(void)
 #ifdef S2W_MODEL
 extern void (*m_moment)(void);		/* called before each store of an entry */
 void __m_pte_store(const u64 *ptep, u64 new);
-#define m_pte_load(p)		((void)(p), m_op.loads++)
+#define m_pte_load(p)		__m_pte_load((const u64 *)(p))
+void __m_pte_load(const u64 *ptep);
 #define m_pte_store(p, new)	__m_pte_store((const u64 *)(p), (new))
 void m_pte_race(u64 *ptep);
 #else
