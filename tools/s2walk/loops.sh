@@ -50,7 +50,7 @@ take virt/kvm/dirty_ring.c kvm_dirty_ring_get_rsvd_entries \
 take virt/kvm/kvm_main.c kvm_flush_remote_tlbs kvm_flush_remote_tlbs_range \
 	kvm_flush_remote_tlbs_memslot \
 	'?KVM_DIRTY_RUN_MAX_GAP' '?KVM_DIRTY_MAX_RUNS' '?kvm_dirty_runs' \
-	'?kvm_dirty_runs_init' '?kvm_dirty_runs_flush' '?kvm_dirty_runs_add' \
+	'?kvm_dirty_runs_init' '?kvm_dirty_runs_end_last' '?kvm_dirty_runs_flush' '?kvm_dirty_runs_add' \
 	'?kvm_dirty_runs_end' \
 	kvm_get_dirty_log_protect kvm_clear_dirty_log_protect \
 	mark_page_dirty_in_slot kvm_vm_ioctl_reset_dirty_pages

@@ -1,3 +1,3 @@
 # The last word of a run of dirty pages is left out
 # SPDX-License-Identifier: GPL-2.0
-s/next\[-1\]\.end = i + 1;/next[-1].end = i;/
+s/runs->limit - KVM_DIRTY_RUN_MAX_GAP - 1;/runs->limit - KVM_DIRTY_RUN_MAX_GAP - 2;/
