@@ -105,7 +105,8 @@ guest_script() {
 	while IFS=$'\t' read -r seconds command known; do
 		test=${command%% *}
 		dir=/st-base
-		if grep -qxF "tools/testing/selftests/kvm/$test.c" <<<"$changed"; then dir=/st; fi
+		# Our own tools are built beside the patched tree's tests only.
+		if grep -qxF "tools/testing/selftests/kvm/$test.c" <<<"$changed" || [ -f "$root/tools/guest/$test.c" ]; then dir=/st; fi
 		dir=${ST:-$dir}
 		# What the test's shell script in the kernel tree sets up; without it, the test has nothing to see.
 		[ "$test" != x86/nx_huge_pages_test ] || echo 'cd /sys/module/kvm/parameters; echo 1 >nx_huge_pages;' \

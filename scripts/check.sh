@@ -65,7 +65,7 @@ shellchecked() { ! grep -v '\[SC2310\]$' "$logs/shellcheck"; }
 
 # In a function that is called by "if", "!", "&&" or "||", set -e is off. These can do with that: they are one command, or
 # say themselves what fails; and what logged is given is one command. Look at a new one before it gets here.
-errexit_is_off_in=' apply apt_install apt_update as_root base_id bochs follow git_linux has_version have have_apt kdir_is_git kernel_version kmake logged
+errexit_is_off_in=' apply apt_install apt_update arch_of as_root base_id bochs follow git_linux has_version have have_apt kdir_is_git kernel_version kmake logged
 	mode_bochs mode_proof over passed patches patches_hash prints reads_kernel run scenarios splats stamp started_by_us sweeps table with_apt words '
 errexit() {
 	local file line column rest name bad=0
