@@ -50,7 +50,7 @@ try() # DIR NAME BUILD S2WALK THREADS PATCHED.C BASE.C [LOOPS PATCHED.INC BASE.I
 		done
 		false
 	elif [ "$flavour" = loops ]; then
-		LD_LIBRARY_PATH=$out "$loops" --tree "$tree" --count 600 > "$out/log" 2>&1
+		LD_LIBRARY_PATH=$out timeout 300 "$loops" --tree "$tree" --count 600 > "$out/log" 2>&1
 	else
 		LD_LIBRARY_PATH=$out "$s2walk" diff --pair 4k --count 40 \
 			--no-shrink > "$out/log" 2>&1 &&
