@@ -135,7 +135,7 @@ patches() { patches_hash | cut -c 1-16; }
 
 # measure_qemu TREE MODE: one boot.
 measure_qemu() {
-	local icount=0 mem=2G limit=900 extra=
+	local icount=0 mem=2G limit=2700 extra=
 	[ "$METRIC" = time ] || icount=1
 	# 1 GiB pages cannot be made later.
 	[ "$wanted" != full ] || mem=6G limit=14400 extra="hugepagesz=1G hugepages=2"
