@@ -13,8 +13,6 @@
  * one of "check" or "unlock": how long others must wait for the lock at most. What happens meanwhile within a "pause"
  * function, such as the handler of interrupts, until it returns or (x86) there is an iretq, counts
  * for nothing. At exit comes a line "total 1 ..." for all of the run.
- *
- * Debian does not package QEMU's header; what is declared here is what this plugin uses of the interface, version 4.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -24,32 +22,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EXPORT __attribute__((visibility("default")))
+#include "plugin.h"
 
-struct qemu_plugin_tb;
-struct qemu_plugin_insn;
-struct qemu_plugin_scoreboard;
-
-struct plugin_u64 {
-	struct qemu_plugin_scoreboard *score;
-	size_t offset;
-};
-
-size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
-struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t i);
-uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn);
 size_t qemu_plugin_insn_data(const struct qemu_plugin_insn *insn, void *to, size_t len);
-struct qemu_plugin_scoreboard *qemu_plugin_scoreboard_new(size_t size);
 uint64_t qemu_plugin_u64_get(struct plugin_u64 value, unsigned int cpu);
-void qemu_plugin_register_vcpu_tb_trans_cb(uint64_t id, void (*cb)(uint64_t id, struct qemu_plugin_tb *tb));
-void qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(struct qemu_plugin_tb *tb, int add, struct plugin_u64 value,
-						       uint64_t n);
 void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn, void (*cb)(unsigned int cpu, void *data),
 					    int no_regs, void *data);
-void qemu_plugin_register_atexit_cb(uint64_t id, void (*cb)(uint64_t id, void *data), void *data);
-
-EXPORT int qemu_plugin_version = 4;
-EXPORT int qemu_plugin_install(uint64_t id, const void *info, int argc, char **argv);
 
 enum role { SCOPE, COUNT, LOCK, CHECK, UNLOCK, PAUSE, NR_ROLES };
 

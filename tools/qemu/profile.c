@@ -12,8 +12,6 @@
  * and two more, "[else]" for what is not that kernel (user space, guests, firmware) and "[total]". A guest often runs a
  * kernel at the same addresses: only what lies where that of the machine itself was loaded counts as its own. An entry is
  * an execution of the first instruction; a block that an exception ends counts as a whole.
- *
- * Debian does not package QEMU's header; what is declared here is what this plugin uses of the interface, version 4.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -23,30 +21,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EXPORT __attribute__((visibility("default")))
+#include "plugin.h"
 
-struct qemu_plugin_tb;
-struct qemu_plugin_insn;
-struct qemu_plugin_scoreboard;
-
-struct plugin_u64 {
-	struct qemu_plugin_scoreboard *score;
-	size_t offset;
-};
-
-size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
-struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t i);
-uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn);
 void *qemu_plugin_insn_haddr(const struct qemu_plugin_insn *insn);
-struct qemu_plugin_scoreboard *qemu_plugin_scoreboard_new(size_t size);
 uint64_t qemu_plugin_u64_sum(struct plugin_u64 value);
-void qemu_plugin_register_vcpu_tb_trans_cb(uint64_t id, void (*cb)(uint64_t id, struct qemu_plugin_tb *tb));
-void qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(struct qemu_plugin_tb *tb, int add, struct plugin_u64 value,
-						       uint64_t n);
-void qemu_plugin_register_atexit_cb(uint64_t id, void (*cb)(uint64_t id, void *data), void *data);
-
-EXPORT int qemu_plugin_version = 4;
-EXPORT int qemu_plugin_install(uint64_t id, const void *info, int argc, char **argv);
 
 #define MAX_FUNCTIONS	131072
 
