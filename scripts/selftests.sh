@@ -24,7 +24,7 @@ guest=$root/tools/guest
 
 now=$(
 	fingerprint "$tree"
-	cat "$guest"/*.c "$0"
+	cat "$guest"/*.[ch] "$0"
 )
 [ "$(cat "$out/.fastwalk" 2>/dev/null)" != "$now" ] || exit 0
 take_lock

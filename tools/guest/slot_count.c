@@ -22,22 +22,10 @@
 #include "test_util.h"
 #include "ucall_common.h"
 
-#define TEST_GVA	0xc0000000ul
-#define TEST_GPA	(1ul << 32)
-#define TEST_SLOT	1
+#include "mapped_guest.h"
+
 /* Guest memory is made of this much, over and over. */
 #define PIECE		(64ul * SZ_1M)
-
-static u64 nr_pages;
-
-static void guest_code(void)
-{
-	u64 i;
-
-	for (i = 0; i < nr_pages; i++)
-		WRITE_ONCE(*(u64 *)(TEST_GVA + i * SZ_4K), i);
-	GUEST_SYNC(0);
-}
 
 static u64 cpu_ns(void)
 {
@@ -50,22 +38,6 @@ static u64 cpu_ns(void)
 static void print_count(const char *action, const char *size, const char *share, u64 ns)
 {
 	printf("count %s-%s%s 1 %lu %lu\n", action, size, share, ns, ns);
-}
-
-/* In KiB. */
-static long sec_page_tables(void)
-{
-	char line[128];
-	long kib = -1;
-	FILE *f;
-
-	f = fopen("/proc/meminfo", "r");
-	TEST_ASSERT(f, "cannot read /proc/meminfo");
-	while (kib < 0 && fgets(line, sizeof(line), f))
-		sscanf(line, "SecPageTables: %ld", &kib);
-	fclose(f);
-	TEST_ASSERT(kib >= 0, "/proc/meminfo has no SecPageTables");
-	return kib;
 }
 
 static void *map_pieces(u64 size, bool huge)

@@ -12,36 +12,7 @@
 #include "test_util.h"
 #include "ucall_common.h"
 
-#define TEST_GVA	0xc0000000ul
-#define TEST_GPA	(1ul << 32)
-#define TEST_SLOT	1
-
-static u64 nr_pages;
-
-static void guest_code(void)
-{
-	u64 i;
-
-	for (i = 0; i < nr_pages; i++)
-		WRITE_ONCE(*(u64 *)(TEST_GVA + i * SZ_4K), i);
-	GUEST_SYNC(0);
-}
-
-/* In KiB. */
-static long sec_page_tables(void)
-{
-	char line[128];
-	long kib = -1;
-	FILE *f;
-
-	f = fopen("/proc/meminfo", "r");
-	TEST_ASSERT(f, "cannot open /proc/meminfo");
-	while (kib < 0 && fgets(line, sizeof(line), f))
-		sscanf(line, "SecPageTables: %ld kB", &kib);
-	fclose(f);
-	TEST_ASSERT(kib >= 0, "no SecPageTables in /proc/meminfo");
-	return kib;
-}
+#include "mapped_guest.h"
 
 static void churn(u64 size)
 {
