@@ -151,10 +151,8 @@ table() {
 		[ ! -f "$results/$name-$tree-1.out" ] || figures "$tree" >"$results/$name-$tree.figures"
 	done
 	{
-		printf '# %s\n' "patches $(patches_hash | cut -c 1-16)" "arch $ARCH" "metric $([ "$ICOUNT" = 1 ] && echo insns || echo time)" \
-			"date $(date -u +%F)" "host QEMU $("$qemu" --version | awk 'NR == 1 { print $4 }'), TCG$([ "$ICOUNT" = 0 ] || echo ' with icount')" \
-			"vmm $(sed -n 's/^vmm QEMU emulator version //p' "$results/$name-${TREES%% *}-1.out" | tr -d '\r')" \
-			"settings SMP=$SMP RING=$RING GUEST_MIB=$GUEST_MIB PAUSE=$PAUSE ROUNDS=$ROUNDS CONVERGE=$CONVERGE REPEAT=$REPEAT MODE=${MODE:-${modes%% *}}"
+		provenance "$results/$name-${TREES%% *}-1.out" \
+			"SMP=$SMP RING=$RING GUEST_MIB=$GUEST_MIB PAUSE=$PAUSE ROUNDS=$ROUNDS CONVERGE=$CONVERGE REPEAT=$REPEAT MODE=${MODE:-${modes%% *}}"
 		joined
 	} >"$tsv.new"
 	mv "$tsv.new" "$tsv"
@@ -190,17 +188,7 @@ vmm_root
 pack
 rm -f "$results/$name"-{base,patched}* "$results/$name.tsv"
 for nth in $(seq "$REPEAT"); do
-	pids=() rc=0
-	for tree in $TREES; do
-		measure "$tree" "$nth" &
-		pids+=($!)
-		# Instructions do not depend on what else runs; times do.
-		[ "$ICOUNT" = 1 ] || wait "${pids[-1]}" || die "no table: $tree failed (see above)"
-	done
-	for pid in "${pids[@]}"; do
-		wait "$pid" || rc=$?
-	done
-	[ "$rc" -eq 0 ] || die "no table: a migration failed (see above)"
+	measure_trees migration "$nth"
 done
 table
 say "" "$(elapsed $((SECONDS - began)))"

@@ -117,17 +117,10 @@ functions() {
 		sort -rn | awk -v top="$TOP" 'NR <= top + 2 { printf "%s\tinstructions\t%.0f\t%.0f\t%s\n", $2, $3, $4, ($3 > 0 ? sprintf("%.3f", $4 / $3) : "-") }'
 }
 
-header() {
-	printf '# %s\n' "patches $(patches_hash | cut -c 1-16)" "arch $ARCH" "metric $([ "$ICOUNT" = 1 ] && echo insns || echo time)" \
-		"date $(date -u +%F)" "host QEMU $("$qemu" --version | awk 'NR == 1 { print $4 }'), TCG$([ "$ICOUNT" = 0 ] || echo ' with icount')" \
-		"vmm $(sed -n 's/^vmm QEMU emulator version //p' "$results/${TREES%% *}.out" | tr -d '\r')" \
-		"settings TRIES=$TRIES LIMIT=$LIMIT GUEST_MIB=$GUEST_MIB"
-}
-
 # keep NAME FUNCTION: its table, in a file and for people
 keep() {
 	{
-		header
+		provenance "$results/${TREES%% *}.out" "TRIES=$TRIES LIMIT=$LIMIT GUEST_MIB=$GUEST_MIB"
 		"$2"
 	} >"$results/$1.tsv.new"
 	mv "$results/$1.tsv.new" "$results/$1.tsv"
@@ -143,16 +136,7 @@ CONFIG='' MODE=nested "$root/scripts/build.sh" "$ARCH" base patched
 vmm_root
 pack
 rm -f "$results"/*
-pids=() rc=0
-for tree in $TREES; do
-	measure "$tree" &
-	pids+=($!)
-	[ "$ICOUNT" = 1 ] || wait "${pids[-1]}" || die "no table: $tree failed (see above)"
-done
-for pid in "${pids[@]}"; do
-	wait "$pid" || rc=$?
-done
-[ "$rc" -eq 0 ] || die "no table: a boot failed (see above)"
+measure_trees boot
 keep "$ARCH" joined
 [ "$ICOUNT" = 0 ] || [ "$TREES" != "base patched" ] || keep "$ARCH-functions" functions
 failed=$(awk -F'\t' '!/^#/ && $1 != "figure" && $6 !~ /^(0|-)\/(0|-)$/ { print $1 " (" $6 ")" }' "$results/$ARCH.tsv")

@@ -73,3 +73,26 @@ stage_vmm() {
 
 # make_cpio DIR FILE: all of DIR in an archive for the kernel
 make_cpio() { (cd "$1" && find . | LC_ALL=C sort | cpio --quiet -o -H newc -R 0:0) >"$2"; }
+
+# provenance OUT SETTINGS: the first lines of a table: what was measured with what. OUT is the output of one of its boots.
+provenance() {
+	printf '# %s\n' "patches $(patches_hash | cut -c 1-16)" "arch $ARCH" "metric $([ "$ICOUNT" = 1 ] && echo insns || echo time)" \
+		"date $(date -u +%F)" "host QEMU $("$qemu" --version | awk 'NR == 1 { print $4 }'), TCG$([ "$ICOUNT" = 0 ] || echo ' with icount')" \
+		"vmm $(sed -n 's/^vmm QEMU emulator version //p' "$1" | tr -d '\r')" "settings $2"
+}
+
+# measure_trees WHAT [ARGUMENT...]: "measure <tree> ARGUMENT..." for each of TREES; ends if WHAT, one of them, failed
+measure_trees() {
+	local what=$1 tree pid pids=() rc=0
+	shift
+	for tree in $TREES; do
+		measure "$tree" "$@" &
+		pids+=($!)
+		# Instructions do not depend on what else runs; times do.
+		[ "$ICOUNT" = 1 ] || wait "${pids[-1]}" || die "no table: $tree failed (see above)"
+	done
+	for pid in "${pids[@]}"; do
+		wait "$pid" || rc=$?
+	done
+	[ "$rc" -eq 0 ] || die "no table: a $what failed (see above)"
+}
