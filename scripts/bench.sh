@@ -76,9 +76,8 @@ awk -F'\t' -v exact="$exact" -v only="${ONLY:-.}" -v arch="$ARCH" -v arches=" bo
 		split($4, m, "+")
 		if (index(" " modes " ", " " m[1] " ") == 0) wrong("unknown mode \"" $4 "\" for " arch)
 		gsub(/ *@arch@/, options, $6)
-		if ($1 !~ /@density@/ && $1 !~ only) next
 		if ($1 !~ /@density@/) {
-			print $1 "\t" $4 "\t" $5 "\t" $6 "\t" published "\t" noise
+			if ($1 ~ only) print $1 "\t" $4 "\t" $5 "\t" $6 "\t" published "\t" noise
 			next
 		}
 		if (!match($6, / -d [a-z0-9,]+/)) wrong("@density@ without a list of densities in the command (-d)")
