@@ -577,6 +577,16 @@ expect "show: a table of calls" 0 '^. .a. . longest . 1,234,567 . ..56.. . 1,000
 	scenario${tab}figure${tab}base${tab}patched${tab}target
 	a${tab}longest${tab}1234567${tab}56${tab}1000
 EOF
+swept() {
+	{
+		printf 'scenario\tmetric\tunit\tbase\tpatched\n'; printf 'sweep-%s\tinsns\tinstructions\t1000\t%s\n' a-none 1000 a-1in8 200 a-1in64 1001 b-1in64 1
+	} | awk -v markdown=1 -v only="@density@ $*" -f "$s/show.awk" | sed -n "${line}p"
+}
+line=1
+expect "show: sweeps by density, the rarest first" 0 '^. one page in . none . one . 64 . 8 .$' swept 'sweep-*'
+line=3
+expect "show: in bold what is slower than base" 0 '^. .sweep-a. . 1.000 .  . [*][*]1.001[*][*] . 0.200 .$' swept 'sweep-*'
+expect "show: only the sweeps that are named" 0 '^. .sweep-b. .  .  . 0.001 .$' swept sweep-b
 expect "results: all made from what is committed" 0 '' "$s/results.sh" check
 sed -i 's/2,566,400/2,566,401/' "$toy/README.md"
 expect "results: a figure changed by hand" 1 'not made from .*: README.md: run make results' "$s/results.sh" check

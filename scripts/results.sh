@@ -7,7 +7,8 @@
 #		document and to compare with (make check PHASES=perf)
 #
 # A table stands between "<!-- results <name>[: <scenario>...] -->" and "<!-- end of results -->"; <name> is a TSV, and only the
-# scenarios that are named are shown ("<word>*": all that begin so). Plots: <name>.svg, and <name>-sweep.svg of the density sweep.
+# scenarios that are named are shown ("<word>*": all that begin so; "@density@" before them: ratios by density). Plots: <name>.svg,
+# and <name>-sweep.svg of the density sweep, of which it leaves out random pages and the second flag of CLEAR.
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -105,7 +106,7 @@ sweeps() { awk -F'\t' '/^sweep-/ { sub(/-[^-]*$/, "", $1); if (!seen[$1]++) prin
 
 sweep() {
 	local group groups=
-	for group in $(sweeps "$1"); do
+	for group in $(sweeps "$1" | grep -v -e '-random$' -e '^sweep-clear1-'); do
 		groups+=" ${group#sweep-}"
 		awk -F'\t' -v group="$group-" '
 			index($1, group) == 1 && $1 !~ /-(min|max)$/ {

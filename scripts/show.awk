@@ -3,7 +3,8 @@
 #
 #	markdown	1: a Markdown table, else aligned text
 #	only		names of scenarios, separated by blanks, that are shown, in that order; all if empty; "word*": all that begin with
-#			word, which may be none
+#			word, which may be none. If the first one is @density@: of each sweep that the others match, a line of ratios, one
+#			for each density
 #
 # A name in "only" that has no row is an error.
 
@@ -64,14 +65,57 @@ function show(i,    extra) {
 		       (patched[i] > base[i] * 1.005 ? "  more than base" : "")
 }
 
+# grid: a line for each sweep, a column for each density, of what has such a name; what is above 1.00 in bold
+function grid(words, word,    i, w, d, sweep, density, nr_sweeps, nr_densities, sweeps, seen, cell, prefix, all, line, rule) {
+	nr_densities = split("none one", d, " ")
+	for (i = 1; i <= n; i++) {
+		if (!match(name[i], /-(none|one|1in[0-9]+)$/)) continue
+		sweep = substr(name[i], 1, RSTART - 1)
+		density = substr(name[i], RSTART + 1)
+		for (w = 2; w <= words; w++) {
+			prefix = word[w]
+			all = sub(/\*$/, "", prefix)
+			if (all ? index(sweep, prefix) != 1 : sweep != prefix) continue
+			if (!(sweep in seen)) sweeps[++nr_sweeps] = sweep
+			seen[sweep] = 1
+			cell[sweep, density] = ratio(base[i], patched[i])
+			if (patched[i] > base[i] * 1.0005) cell[sweep, density] = "**" cell[sweep, density] "**"
+			if (density ~ /^1in/ && !(density in seen)) {
+				seen[density] = 1
+				for (w = ++nr_densities; w > 3 && substr(d[w - 1], 4) + 0 < substr(density, 4) + 0; w--) d[w] = d[w - 1]
+				d[w] = density
+			}
+			break
+		}
+	}
+	line = "| one page in |"
+	rule = "|---|"
+	for (w = 1; w <= nr_densities; w++) {
+		density = d[w]
+		sub(/^1in/, "", density)
+		line = line " " density " |"
+		rule = rule "---:|"
+	}
+	print line "\n" rule
+	for (i = 1; i <= nr_sweeps; i++) {
+		line = "| `" sweeps[i] "` |"
+		for (w = 1; w <= nr_densities; w++) line = line " " cell[sweeps[i], d[w]] " |"
+		print line
+	}
+}
+
 END {
+	words = split(only == "" ? "*" : only, word, " ")
+	if (word[1] == "@density@") {
+		grid(words, word)
+		exit
+	}
 	if (calls)
 		print "| scenario | figure | base | patched | target |\n|---|---|---:|---:|---:|"
 	else if (markdown)
 		print "| scenario | base | patched | ratio |\n|---|---:|---:|---:|"
 	else
 		printf "%-28s %16s %16s %9s %10s\n", "scenario", "base", "patched", "ratio", "published"
-	words = split(only == "" ? "*" : only, word, " ")
 	for (w = 1; w <= words; w++) {
 		found = 0
 		prefix = word[w]
