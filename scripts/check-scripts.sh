@@ -586,7 +586,7 @@ line=1
 expect "show: sweeps by density, the rarest first" 0 '^. one page in . none . one . 64 . 8 .$' swept 'sweep-*'
 line=3
 expect "show: in bold what is slower than base" 0 '^. .sweep-a. . 1.000 .  . [*][*]1.001[*][*] . 0.200 .$' swept 'sweep-*'
-expect "show: only the sweeps that are named" 0 '^. .sweep-b. .  .  . 0.001 .$' swept sweep-b
+expect "show: only the sweeps that are named" 0 '^. .sweep-b. .  .  . 0.00100 .$' swept sweep-b
 expect "results: all made from what is committed" 0 '' "$s/results.sh" check
 sed -i 's/2,566,400/2,566,401/' "$toy/README.md"
 expect "results: a figure changed by hand" 1 'not made from .*: README.md: run make results' "$s/results.sh" check
