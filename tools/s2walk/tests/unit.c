@@ -127,15 +127,19 @@ static struct trace got, want;
 static int trace_cb(const struct kvm_pgtable_visit_ctx *ctx,
 		    enum kvm_pgtable_walk_flags visit)
 {
+	u64 granule = kvm_granule_size(ctx->level);
 	struct trace *t = ctx->arg;
 	int i, nr = 1;
 
 #ifdef S2W_HAVE_BATCH
 	/* A batch counts as that many visits; only a lone one has an old value */
 	nr = ctx->nr;
-	if (nr != 1 && (!nr || !(ctx->flags & KVM_PGTABLE_WALK_BATCH) ||
-			ctx->level != KVM_PGTABLE_LAST_LEVEL))
+	if (nr != 1 && (!nr || !(ctx->flags & KVM_PGTABLE_WALK_BATCH)))
 		t->bad_ctx = true;
+	/* Other than at the last level, it is one of valid leaf entries, in partial walks */
+	for (i = 0; nr > 1 && ctx->level != KVM_PGTABLE_LAST_LEVEL && i < nr; i++)
+		if (!t->partial || !(ctx->ptep[i] & 1) || is_table(ctx->ptep[i], ctx->level))
+			t->bad_ctx = true;
 	if (!(ctx->flags & KVM_PGTABLE_WALK_BATCH))
 #endif
 		if (*ctx->ptep != ctx->old)
@@ -152,7 +156,8 @@ static int trace_cb(const struct kvm_pgtable_visit_ctx *ctx,
 		}
 		if (t->nr < MAX_VISITS)
 			t->v[t->nr] = (struct visit){ visit, ctx->level,
-						      ctx->addr + i * PG,
+						      i ? ALIGN_DOWN(ctx->addr, granule) +
+							  i * granule : ctx->addr,
 						      ctx->ptep[i] };
 		if (++t->nr == t->fail_at)
 			return t->error;
