@@ -4,7 +4,7 @@ n = words(groups)
 rows = (n + columns - 1) / columns
 set terminal svg size 330 * columns, 70 + 270 * rows font "sans-serif,12" background "white"
 set output out
-set multiplot layout rows, columns title heading margins 0.09 / columns * 2, 0.985, 70.0 / (70 + 270 * rows), 1 - 75.0 / (70 + 270 * rows) \
+set multiplot layout rows, columns title heading margins 0.09 / columns * 2, 0.965, 70.0 / (70 + 270 * rows), 1 - 75.0 / (70 + 270 * rows) \
 	spacing 0.17 / columns * 1.4, 90.0 / (70 + 270 * rows)
 set logscale xy
 set xrange [0.7:6e6]
