@@ -65,17 +65,20 @@ function show(i,    extra) {
 		       (patched[i] > base[i] * 1.005 ? "  more than base" : "")
 }
 
+# named: whether a word of "only" names this
+function named(word, scenario) {
+	return sub(/\*$/, "", word) ? index(scenario, word) == 1 : scenario == word
+}
+
 # grid: a line for each sweep, a column for each density, of what has such a name; what is above 1.00 in bold
-function grid(words, word,    i, w, d, sweep, density, nr_sweeps, nr_densities, sweeps, seen, cell, prefix, all, line, rule) {
+function grid(words, word,    i, w, d, sweep, density, nr_sweeps, nr_densities, sweeps, seen, cell, line, rule) {
 	nr_densities = split("none one", d, " ")
 	for (i = 1; i <= n; i++) {
 		if (!match(name[i], /-(none|one|1in[0-9]+)$/)) continue
 		sweep = substr(name[i], 1, RSTART - 1)
 		density = substr(name[i], RSTART + 1)
 		for (w = 2; w <= words; w++) {
-			prefix = word[w]
-			all = sub(/\*$/, "", prefix)
-			if (all ? index(sweep, prefix) != 1 : sweep != prefix) continue
+			if (!named(word[w], sweep)) continue
 			if (!(sweep in seen)) sweeps[++nr_sweeps] = sweep
 			seen[sweep] = 1
 			cell[sweep, density] = ratio(base[i], patched[i])
@@ -118,14 +121,12 @@ END {
 		printf "%-28s %16s %16s %9s %10s\n", "scenario", "base", "patched", "ratio", "published"
 	for (w = 1; w <= words; w++) {
 		found = 0
-		prefix = word[w]
-		all = sub(/\*$/, "", prefix)
 		for (i = 1; i <= n; i++)
-			if (all ? index(name[i], prefix) == 1 : name[i] == prefix) {
+			if (named(word[w], name[i])) {
 				found = 1
 				show(i)
 			}
-		if (!found && !all) {
+		if (!found && word[w] !~ /\*$/) {
 			fflush()
 			print "show: no row for " word[w] > "/dev/stderr"
 			exit 1
